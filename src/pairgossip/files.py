@@ -22,6 +22,8 @@ from typing import Any, BinaryIO, TypeVar
 from pairgossip.errors import InputError
 
 _T = TypeVar("_T")
+_BLOCK = 1 << 16
+"""Bytes that are overwritten at once; a file that is erased is rounded up to these."""
 LARGEST_TOML = 1 << 18
 """Bytes of a TOML file; a longer one is refused."""
 _MOST_KEY_PARTS = 8
@@ -138,6 +140,20 @@ def sync(place: Path) -> None:
         sync_descriptor(descriptor)
     finally:
         os.close(descriptor)
+
+
+def erase(path: Path) -> None:
+    """Remove a file, overwritten first: some disks then hold its content nowhere."""
+    try:
+        with contextlib.suppress(FileNotFoundError), open(path, "r+b") as opened:
+            for _ in range(0, path.stat().st_size, _BLOCK):
+                opened.write(bytes(_BLOCK))
+            opened.flush()
+            os.fsync(opened.fileno())
+        path.unlink(missing_ok=True)
+        sync(path.parent)
+    except OSError as problem:
+        raise unwritable(path, problem, "erase") from None
 
 
 def sync_descriptor(descriptor: int) -> None:

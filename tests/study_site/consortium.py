@@ -29,7 +29,6 @@ from pairgossip.study.protocol.records import (
     payload_of,
 )
 from pairgossip.study.protocol.site import Kept, Save
-from pairgossip.study.site.computing import AnyProgram
 from pairgossip.study.site.folder import create_study
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
@@ -162,12 +161,12 @@ class Consortium:
             yeses[one] = yes
         return yeses
 
-    def programs(self, question: Question, yeses: Mapping[str, Yes]) -> dict[str, AnyProgram]:
+    def programs(self, question: Question, yeses: Mapping[str, Yes]) -> dict[str, Any]:
         name = digest_of(question)
         ordered = {one: yeses[one] for one in sorted(yeses)}
         return {one: site.make_program(name, question, ordered) for one, site in self.sites.items()}
 
-    def contribute(self, question: Question, programs: Mapping[str, AnyProgram]) -> None:
+    def contribute(self, question: Question, programs: Mapping[str, Any]) -> None:
         """Go through the rounds of sums."""
         name, round_ = digest_of(question), 0
         while True:
@@ -188,7 +187,7 @@ class Consortium:
             for program in programs.values():
                 program.take(ask, total)
 
-    def sign(self, question: Question, programs: Mapping[str, AnyProgram]) -> None:
+    def sign(self, question: Question, programs: Mapping[str, Any]) -> None:
         """Let all sign the result, and take it up."""
         name = digest_of(question)
         transcript = name if not question.adds else bytes(range(32))
@@ -212,7 +211,7 @@ class Consortium:
         table = (home.tables / f"{name.hex()}.table").read_bytes()
         return add_report(read_answer(home, name), table)
 
-    def answer(self, text: str, **more: Any) -> tuple[Question, dict[str, AnyProgram]]:
+    def answer(self, text: str, **more: Any) -> tuple[Question, dict[str, Any]]:
         """Ask, and let all answer."""
         question = self.question(text, **more)
         yeses = self.accept(question) if question.adds else {}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairgossip.cli.console import tell, write_line, write_rows
+import msgspec
+
+from pairgossip.cli.console import format_value, tell, write_line, write_rows
 from pairgossip.errors import InputError
+from pairgossip.files import write_json_file
+from pairgossip.peer.specification.canonical_text import restore_spec
 from pairgossip.text import clean_text
 
 if TYPE_CHECKING:
     from pairgossip.cli.peer.readings import ReadingOptions
     from pairgossip.peer.signed_result import SignedResult
+    from pairgossip.peer.specification.spec import Spec
+    from pairgossip.study.rows.journey import OwnEstimate
     from pairgossip.study.service.reading import StudyReading
 
 
@@ -31,6 +38,9 @@ def write_answer(
     from pairgossip.peer.signed_result import write_signed
 
     chosen = _choose(study, number)
+    if study.question(chosen).travels:
+        _write_own(study, chosen, out=out, json=json, is_page=html is not None, reading=reading)
+        return
     signed = study.result(chosen)
     if reading.is_asked:
         reading.print(signed, study.table(chosen))
@@ -51,7 +61,7 @@ def _choose(study: StudyReading, number: str | None) -> str:
     """Return the question that is meant: the only one that is answered, where none is named."""
     if number is not None:
         return number
-    answered = [str(one.number) for one in study.questions() if one.is_done]
+    answered = [str(one.number) for one in study.questions() if one.is_done or one.own is not None]
     if len(answered) == 1:
         return answered[0]
     if not answered:
@@ -71,6 +81,66 @@ def _print(signed: SignedResult) -> None:
     }
     write_rows((clean_text(result.question), ""), result_facts(result, names), numbers=False)
     write_line(f"All {len(names)} members have signed this.")
+
+
+def _write_own(
+    study: StudyReading,
+    number: str,
+    *,
+    out: Path | None,
+    json: Path | None,
+    is_page: bool,
+    reading: ReadingOptions,
+) -> None:
+    """Write or print what this peer itself has found where rows travel."""
+    own = study.own(number)
+    if is_page or reading.is_asked:
+        raise InputError(
+            "Rows travel for this question, and each member has an estimate of its own: nothing is "
+            "signed by all, and there is no table. Give --json, or --out for a model."
+        )
+    if out is not None:
+        _write_own_model(study, own, out)
+    if json is not None:
+        write_json_file(json, {"peer": study.name, **msgspec.to_builtins(own)})
+    if out is None and json is None:
+        _print_own(own)
+
+
+def _print_own(own: OwnEstimate) -> None:
+    spec = restore_spec(own.specification)
+    rows = [(", ".join(spec.columns), "")] if own.estimate is None else []
+    for name, value in zip(_names(spec), own.estimate or (), strict=True):
+        rows.append((name, format_value(value)))
+    for name, ends in (
+        ("value of all rows, 95 %", own.gossip_interval),
+        ("population, 95 %", own.sampling_interval),
+    ):
+        if ends is not None:
+            rows.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
+    rows.append(("exchanges", f"{own.exchanges:,}"))
+    rows.append(("rows met of", f"{own.met} of {own.members} members, {own.rows:,} rows in all"))
+    kind = "final" if own.is_final else "so far, while rows travel"
+    write_rows((f"this peer's own estimate, {kind}", ""), rows, numbers=False)
+    write_line("Other members' estimates differ by their errors, and nobody has signed this one.")
+
+
+def _names(spec: Spec) -> Sequence[str]:
+    """Return what the numbers of an estimate are called."""
+    if spec.loss is None:
+        return (str(spec.kernel),)
+    return spec.columns
+
+
+def _write_own_model(study: StudyReading, own: OwnEstimate, out: Path) -> None:
+    from pairgossip.cli.outputs.model import specified_model, write_model
+
+    spec = restore_spec(own.specification)
+    if spec.loss is None or own.estimate is None or len(own.estimate) != len(spec.columns):
+        raise InputError("--out is for a linear model: give --json.")
+    settings = {"peer": study.name, "exchanges": own.exchanges}
+    write_model(specified_model(spec, own.estimate, list(own.labels), settings), out)
+    tell("pairgossip score reads it.")
 
 
 def _write_model(study: StudyReading, signed: SignedResult, out: Path) -> None:

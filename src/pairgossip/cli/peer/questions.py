@@ -35,12 +35,14 @@ def ask_command(
     corrects: Whole | None = None,
     visible: Flag = False,
     wait: Flag = False,
+    yes: Flag = False,
 ) -> int:
     """Ask all members of the study a question; its number is printed.
 
     Where tables that were counted before can answer, they do: nothing is sent but signatures, and
     nobody has to agree. Otherwise every member's operator, or policy, says yes or no; all of them
-    learn the answer, and sign it.
+    learn the answer, and sign it. Where sums cannot tell it, or it says algorithm.name =
+    "exchange", rows travel between members as they are, and each finds an estimate of its own.
 
     Exit codes: 0 asked (with --wait: answered), 1 it ended without an answer, 2 it was not asked.
 
@@ -63,6 +65,8 @@ def ask_command(
         Accept that others can compute class totals of this peer's rows by subtracting tables.
     wait
         Wait until all have signed the answer, or the question has ended.
+    yes
+        Where rows of this peer leave as they are: do not ask.
     """
     from pairgossip.study.service.asking import read_question_text
     from pairgossip.study.service.requests import Ask
@@ -75,6 +79,7 @@ def ask_command(
         raise InputError(
             "This peer is in no study yet: all members must join all others, and run (peer status)."
         )
+    _confirm_rows(text, yes=yes)
     reply = send_request(study, Ask(text, until, fresh, corrected, visible))
     if reply is None or reply.number is None:
         return 0
@@ -82,6 +87,26 @@ def ask_command(
     tell(f"Other members may number it otherwise: all know it as {name}.")
     write_line(str(reply.number))
     return _await(study, reply.number) if wait else 0
+
+
+def _confirm_rows(text: str, *, yes: bool) -> None:
+    """Ask before rows of this peer leave as they are."""
+    from pairgossip.cli.peer.folders import is_answered_yes
+    from pairgossip.peer.specification.canonical_text import decode_spec
+
+    spec = decode_spec(text)
+    if spec.is_sums:
+        return
+    meaning = [
+        *spec.leaves(),
+        "By asking, this peer says yes: once all have, its rows are read by all members' machines.",
+    ]
+    refusal = " ".join([*meaning, "There is no terminal to ask on: give --yes."])
+    if yes:
+        for sentence in meaning:
+            tell(sentence)
+    elif not is_answered_yes(meaning, "Let rows travel?", refusal):
+        raise InputError("Nobody was asked: answer y, or give --yes, to let rows travel.")
 
 
 def _await(study: StudyReading, number: int) -> int:
@@ -186,7 +211,8 @@ def _more(question: QuestionStatus) -> Iterator[tuple[str, str]]:
         when = datetime.datetime.fromtimestamp(question.expires, datetime.UTC)
         yield "expires", f"{when:%Y-%m-%d %H:%M} UTC"
     if question.ending is not None and question.is_disclosed:
-        yield "disclosed", "yes: numbers of it were, or may have been, shown"
+        what = "rows of this site" if question.travels else "numbers of it"
+        yield "disclosed", f"yes: {what} were, or may have been, shown"
 
 
 def _state(question: QuestionStatus, *, is_short: bool = False) -> str:
@@ -197,10 +223,23 @@ def _state(question: QuestionStatus, *, is_short: bool = False) -> str:
 
     if is_short and question.ending is not None:
         question = replace(question, ending=replace(question.ending, because=""))
+    own = _own(question)
     if not question.is_done:
-        return clean_text(explain(question), 500)
+        return clean_text(explain(question), 500) + own
+    if question.travels:
+        return f"rows have traveled{own}"
     value = "" if question.value is None else f": {question.value:.6g}"
     return f"answered, and signed by all{value}"
+
+
+def _own(question: QuestionStatus) -> str:
+    """Say what this peer itself has found by exchanging rows."""
+    own = question.own
+    if own is None or own.estimate is None:
+        return ""
+    if len(own.estimate) > 1:
+        return f"; this peer's own model is of {own.exchanges:,} exchanges"
+    return f"; this peer's own estimate: {own.estimate[0]:.6g}"
 
 
 def _try_out(study: StudyReading, question: QuestionStatus) -> tuple[str, ...]:
@@ -355,7 +394,11 @@ def _about(about: dict[str, Any]) -> str:
     if "by" in about:
         rows = sum(rows for _, rows in about.get("pieces", ()))
         facts.append(f"by the {about['by']}, {format_count(rows, 'row')}")
-    if "round" in about:
+    if "columns" in about:
+        rows = format_count(about["rows"], "row")
+        columns, others = (join_names(list(about[key])) for key in ("columns", "to"))
+        facts.append(f"{rows} as they are ({clean_text(columns)}), to {clean_text(others)}")
+    elif "round" in about:
         facts.append(f"round {about['round']}")
     if about.get("because"):
         facts.append(clean_text(about["because"], 500))

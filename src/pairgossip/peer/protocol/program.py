@@ -38,6 +38,8 @@ class Kind(Enum):
     """Every member commits to its rows; nothing else begins before all have."""
     SUM = "sum"
     """Every member contributes numbers, masked, of which the sum becomes known."""
+    EXCHANGE = "exchange"
+    """Rows travel between members, beside the rounds; a statement follows once that is enough."""
     STATEMENT = "statement"
     """Every member says the same in clear, and signs it."""
 
@@ -75,30 +77,12 @@ class OtherTables(Disagreement):
         self.members = members
 
 
-class Program(Protocol):
-    """The computation of a generation."""
-
-    @property
-    def longest(self) -> int:
-        """How many words a contribution has at most."""
+class Rounds(Protocol):
+    """What members ask one another in rounds, and what they make of the answers."""
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there are at most, the first of them the members' cards."""
-
-    @property
-    def partial_result(self) -> PartialResult | None:
-        """The result so far; None before the sums that it is read from."""
-
-    @property
-    def released(self) -> Released:
-        """How far this member's rows are released once it has contributed to the present round."""
-
-    def card(self) -> bytes:
-        """Return what this member tells all others before any sum, beside its commitment."""
-
-    def take_cards(self, cards: Mapping[str, bytes]) -> None:
-        """Go on with what all members tell; raise `OtherTables` if there is no common ground."""
+        """How many rounds there are at most."""
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""
@@ -114,3 +98,25 @@ class Program(Protocol):
 
     def take(self, ask: Ask, total: Words) -> None:
         """Go on with the sum of all members' numbers."""
+
+
+class Program(Rounds, Protocol):
+    """The computation of a generation, the first of whose rounds is the members' cards."""
+
+    @property
+    def longest(self) -> int:
+        """How many words a contribution has at most."""
+
+    @property
+    def partial_result(self) -> PartialResult | None:
+        """The result so far; None before the sums that it is read from."""
+
+    @property
+    def released(self) -> Released:
+        """How far this member's rows are released once it has contributed to the present round."""
+
+    def card(self) -> bytes:
+        """Return what this member tells all others before any sum, beside its commitment."""
+
+    def take_cards(self, cards: Mapping[str, bytes]) -> None:
+        """Go on with what all members tell; raise `OtherTables` if there is no common ground."""

@@ -32,7 +32,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.masks import add_up, pack
-from pairgossip.peer.protocol.program import Ask, Disagreement
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind
 from pairgossip.study.protocol import ratchet
 from pairgossip.study.protocol.records import (
     LONGEST_PUBLIC,
@@ -160,6 +160,8 @@ class Run(Standing):
         """Do one thing; return None if there is none to do before others have done theirs."""
         if self.round == 0:
             return self._begin()
+        if self.travels and not self._states:
+            return self._wait_for_rows()
         return self._state() if self._states else self._sum()
 
     def _begin(self) -> list[Action] | None:
@@ -286,7 +288,17 @@ class Run(Standing):
             raise Disagreement("a member has shown another number of words than it was asked for")
         self._program.take(ask, add_up(contents, size))
         self._has_repeated, self._ask = False, self._program.ask()
+        self.travels = self._ask is not None and self._ask.kind is Kind.EXCHANGE
         self._keep_to_own_question()
+        return []
+
+    def _wait_for_rows(self) -> list[Action] | None:
+        """Sign once this member has exchanged rows enough; it goes on until all have."""
+        assert self._program is not None
+        ask = self._program.ask()
+        if ask is None or (ask.kind is Kind.EXCHANGE and not self.said("statement", self._me)):
+            return None
+        self._ask = ask._replace(kind=Kind.STATEMENT)
         return []
 
     def _repeat(self, digests: Mapping[str, Held]) -> list[Action]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.program import Program
+from pairgossip.peer.protocol.program import Rounds
 from pairgossip.study.protocol.records import Card, Piece, Question, Yes
 
 
@@ -50,7 +50,7 @@ class Site(Protocol):
     def offer(self, name: bytes, question: Question) -> Offer:
         """Read the rows, and say what this site adds; nothing leaves yet but this."""
 
-    def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Program:
+    def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Rounds:
         """Return the computation that all members go through; by all yeses, in order of ids."""
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:

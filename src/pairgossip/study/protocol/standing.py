@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from pairgossip.peer.protocol.program import Ask, Kind, Program
+from pairgossip.peer.protocol.program import Ask, Kind, Rounds
 from pairgossip.study.protocol.desk import Desk
 from pairgossip.study.protocol.records import Ending, EndingKind, Question, Words, Yes
 from pairgossip.study.protocol.store import Held
 
-Phase = Literal["asked", "digests", "echoes", "words", "statements", "done", "ended"]
+Phase = Literal["asked", "digests", "echoes", "words", "rows", "statements", "done", "ended"]
 
 
 class Ended(NamedTuple):
@@ -73,7 +73,9 @@ class Standing:
         self.round = 0
         self.transcript = b""
         self.is_done = False
-        self._program: Program | None = None
+        self.travels = False
+        """Whether rows travel by now, until all have signed: any member can end that."""
+        self._program: Rounds | None = None
         self._ask: Ask | None = None
         self._attempt = 0
         self._has_repeated = False
@@ -155,7 +157,8 @@ class Standing:
     @property
     def is_committed(self) -> bool:
         """Whether this member's words of the present round are shown: nothing takes them back."""
-        return self.question.adds and (self._states or self.round <= self._last_shown > 0)
+        is_shown = self._states or self.round <= self._last_shown > 0
+        return self.question.adds and is_shown and not self.travels
 
     @property
     def is_final(self) -> bool:
@@ -205,8 +208,8 @@ class Standing:
             return "ended"
         if self.round == 0:
             return "asked"
-        if self._states:
-            return "statements"
+        if self._states or self.travels:
+            return "rows" if self.travels else "statements"
         if not self._is_all(self._digests()):
             return "digests"
         return "words" if self._is_all(self._echoes()) else "echoes"
@@ -218,7 +221,7 @@ class Standing:
             return ()
         if self.round == 0:
             here: Collection[str] = self.yeses
-        elif self._states:
+        elif self._states or self.travels:
             here = self._statements()
         elif not self._is_all(digests := self._digests()):
             here = digests
@@ -275,7 +278,7 @@ class Standing:
 
     def _counts(self, ending: Ending) -> bool:
         """Whether an ending stops the present phase."""
-        if self._states and self.question.adds:
+        if self._states and self.question.adds and not self.travels:
             # Too late for a decision; a member that cannot compute the result has none to sign.
             return ending.kind == "cannot" and ending.round <= self.round
         return ending.round <= max(1, self.round) and not self.is_committed

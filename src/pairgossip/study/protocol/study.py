@@ -274,7 +274,7 @@ class Study:
     def refuse(self, name: bytes, because: str) -> Sequence[Action]:
         """Say no, which ends the question for all."""
         run = self._find_open(name)
-        if run.has_echoed(self._desk.me):
+        if run.has_echoed(self._desk.me) and not run.travels:
             raise InputError("Too late: words of this peer may be on their way.")
         return self._end(run, "no", because)
 
@@ -284,6 +284,10 @@ class Study:
         if run.question.member != self._desk.me:
             raise InputError("Another member has asked this: refuse it instead.")
         return self._end(run, "withdrawn", because)
+
+    def go_on(self, name: bytes, now: int) -> Sequence[Action]:
+        """Look at a question again, of which the site has something new to say."""
+        return self._questions.go_on([name], now)
 
     def _end(self, run: Run, kind: str, because: str) -> Sequence[Action]:
         if not run.may_speak:

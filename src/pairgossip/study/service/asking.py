@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.peer.specification.canonical_text import decode_spec
-from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.peer.specification.spec import Spec, parse_spec
+from pairgossip.peer.specification.tables import Stop
 
 
 def read_question_text(path: str | PathLike[str]) -> str:
@@ -38,9 +39,14 @@ def parse_question(toml: str) -> str:
 
 
 def fill_in(text: str, least_cell: int) -> str:
-    """Return a text with the least number of rows that members' rules let be counted."""
+    """Return a text with what members' rules leave no choice of.
+
+    That is the least number of rows that may be counted; where rows travel, an end to it.
+    """
     spec = decode_spec(text)
-    if not spec.is_sums or spec.kernel is None or spec.noise is not None:
+    if not spec.is_sums:
+        return _with_end(spec)
+    if spec.kernel is None or spec.noise is not None:
         return text
     given = spec.algorithm.least_cell
     if given is None:
@@ -51,3 +57,15 @@ def fill_in(text: str, least_cell: int) -> str:
             f"{least_cell} rows: leave it out."
         )
     return text
+
+
+def _with_end(spec: Spec) -> str:
+    """Return the text of a question whose rows travel, with an end if it gives none."""
+    if spec.stop is not None:
+        return spec.text
+    if spec.kernel is None:
+        raise InputError(
+            "Rows would travel without an end: give the exchanges of a member after which a model "
+            "is learned, as in [stop] with exchanges = 5000."
+        )
+    return replace(spec, stop=Stop(enough=True)).text

@@ -26,6 +26,7 @@ from pairgossip.study.service.requests import (
     Withdraw,
 )
 from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.layouts import rows_travel
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.snapshots import Batch, commit
 from pairgossip.study.site.words import digest_words
@@ -119,6 +120,12 @@ class Operator:
             is_open = one.ending is None and one.phase not in ("done", "ended")
             if not (is_open and draft.adds and one.question.adds):
                 continue
+            if rows_travel(draft.text) and rows_travel(one.question.text):
+                number = self._journal.number_of(one.name)
+                raise InputError(
+                    f"Rows travel for question {number}, or will, and they do for one question at "
+                    "a time: wait until it has ended."
+                )
             if (column := self._site.find_shared(draft.text, one.question.text)) is not None:
                 number = self._journal.number_of(one.name)
                 raise InputError(

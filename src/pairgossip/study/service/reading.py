@@ -28,6 +28,7 @@ from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.signed_result import SignedResult
+    from pairgossip.study.rows.journey import OwnEstimate
     from pairgossip.study.site.disclosures import Disclosures, Entry
     from pairgossip.summaries.summary import Summary
 
@@ -110,9 +111,22 @@ class StudyReading:
         from pairgossip.study.site.signed import read_answer
 
         question = self.question(which)
+        if question.travels:
+            raise InputError(
+                f"Rows travel for question {question.number}, and each member has an estimate of "
+                "its own: nothing is signed by all."
+            )
         if not question.is_done:
             raise InputError(f"Question {question.number} has no result: {explain(question)}.")
         return read_answer(self.home, bytes.fromhex(question.name))
+
+    def own(self, which: int | str) -> OwnEstimate:
+        """Return what this peer itself has found by exchanging rows, so far or for good."""
+        question = self.question(which)
+        if question.own is None:
+            state = explain(question) if question.travels else "it is answered by sums"
+            raise InputError(f"This peer has no estimate of its own for it: {state}.")
+        return question.own
 
     def table(self, which: int | str) -> bytes:
         """Return the table that a result was read from, or say why there is none."""
@@ -178,6 +192,9 @@ def explain(question: QuestionStatus) -> str:
         return f"it has ended, {describe_ending(question)}"
     if question.needs_operator:
         return "it waits for your yes or no"
+    if question.awaited and question.phase == "rows":
+        names = join_names([f"'{name}'" for name in question.awaited])
+        return f"rows travel, and are not enough yet for {names}"
     if question.awaited:
         names = join_names([f"'{name}'" for name in question.awaited])
         return f"it waits for {names} ({WHAT_FOR.get(question.phase, question.phase)})"
@@ -189,6 +206,7 @@ WHAT_FOR = {
     "digests": "digests of the numbers",
     "echoes": "that all have seen the same digests",
     "words": "the numbers, masked",
+    "rows": "that all have exchanged enough rows",
     "statements": "signatures of the result",
 }
 """What is awaited in each phase."""
@@ -211,6 +229,8 @@ def describe_ending(question: QuestionStatus) -> str:
         return ""
     because = f": {ending.because}" if ending.because else ""
     who = f" by '{ending.who}'" if ending.who else ""
+    if question.travels and question.is_disclosed:
+        return f"after rows had traveled{who}{because}".rstrip(".")
     return f"{_ENDED.get(ending.kind, ending.kind)}{who}{because}".rstrip(".")
 
 

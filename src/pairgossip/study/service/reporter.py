@@ -22,6 +22,7 @@ from pairgossip.peer.service.status import NeighborStatus
 from pairgossip.peer.specification.canonical_text import decode_spec
 from pairgossip.study.protocol.records import Card, MemberList
 from pairgossip.study.protocol.study import Phase, Progress, Study
+from pairgossip.study.rows.journey import OwnEstimate, read_estimate
 from pairgossip.study.service import status as files
 from pairgossip.study.service.membership import keep_list
 from pairgossip.study.service.requests import Requests
@@ -34,6 +35,7 @@ from pairgossip.study.service.status import (
 )
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.layouts import rows_travel
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.signed import read_answer
 from pairgossip.text import clean_text, join_names
@@ -42,7 +44,7 @@ _OVER = ("done", "ended")
 """Phases after which nothing comes."""
 _SETTLED = (
     *("asked_by", "is_own", "text", "title", "leaves"),
-    *("expires", "reads", "adds", "corrects"),
+    *("expires", "reads", "adds", "corrects", "travels"),
 )
 """What never changes of a question."""
 _LONGEST = 2_000
@@ -116,7 +118,7 @@ class StudyReporter:
     def _follow_questions(self) -> bool:
         """Write the questions that have changed."""
         now = {one.name: one for one in self._study.questions}
-        changed = [one for name, one in now.items() if self._known.get(name) != one]
+        changed = [one for name, one in now.items() if self._has_changed(name, one)]
         gone = [one for name, one in self._known.items() if name not in now]
         for one in changed:
             self._write(one)
@@ -129,6 +131,12 @@ class StudyReporter:
         self._written = {name: one for name, one in self._written.items() if name in now}
         return bool(changed or gone)
 
+    def _has_changed(self, name: bytes, progress: Progress) -> bool:
+        """Return whether a question is further, or the estimate of one whose rows travel."""
+        journey, written = self._site.journeys.get(name), self._written.get(name)
+        is_newer = journey is not None and (written is None or written.own != journey.estimate)
+        return is_newer or self._known.get(name) != progress
+
     def _settle(self, known: set[bytes]) -> None:
         """Say of questions that came to their end in an earlier process that they have."""
         self._is_settled = True
@@ -138,6 +146,8 @@ class StudyReporter:
                 continue
             line = self._study.archived.get(name)
             changes: dict[str, Any] = {"phase": "ended", "awaited": (), "needs_operator": False}
+            if before.travels:
+                changes["own"] = read_estimate(self._home.results, name)
             if line is not None and line.kind == "done":
                 changes |= {"phase": "done", **self._find_answer(name)}
             elif line is not None:
@@ -165,6 +175,7 @@ class StudyReporter:
             changed=before.changed if before and before.phase == progress.phase else now,
             **(self._describe_question(progress) if before is None else _settled(before)),
             **self._describe_progress(progress),
+            own=self._find_own(progress),
             **facts,
         )
         self._written[progress.name] = written
@@ -186,8 +197,15 @@ class StudyReporter:
             "expires": float(question.expires),
             "reads": tuple(self._numbers(question.reads)),
             "adds": question.adds,
+            "travels": rows_travel(question.text),
             "corrects": next(self._numbers([question.corrects]), None),
         }
+
+    def _find_own(self, progress: Progress) -> OwnEstimate | None:
+        """Return this peer's own estimate where rows travel, or have."""
+        if not rows_travel(progress.question.text):
+            return None
+        return read_estimate(self._home.results, progress.name)
 
     def _numbers(self, names: Iterable[bytes | None]) -> Iterator[int]:
         """Yield the numbers of questions; those that were never seen here have none."""

@@ -33,6 +33,7 @@ from pairgossip.study.protocol.site import (
     Send,
     Told,
 )
+from pairgossip.study.rows.traveling import TravelingRows
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
 from pairgossip.study.service.operating import Operator
@@ -119,6 +120,7 @@ class StudyService:
             parts.home, parts.study, parts.site, parts.journal, parts.card
         )
         self._network = connecting(parts, self._inbox.put)
+        self._rows = TravelingRows(parts, self._network.send, self._log.warning)
         self._crowd = Crowd(self._network, self._log)
         self._server: MetricsServer | None = None
         try:
@@ -133,6 +135,7 @@ class StudyService:
     def __exit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.close()
+        self._rows.close()
         self._network.close()
 
     def stop(self) -> None:
@@ -162,13 +165,15 @@ class StudyService:
 
     def _turn(self, until: float = float("inf")) -> None:
         """Handle what comes first, a frame or the peer's own clock."""
-        due = min(self._contact_at, self._tick_at, until)
+        due = min(self._contact_at, self._tick_at, self._rows.due(), until)
         received = self._inbox.get(due - time.monotonic())
         if received is not None:
             sender, frame = received
             self._reporter.note_frame(sender)
-            self._carry_out(self._study.receive(sender, frame, _now()))
+            if not self._rows.takes(sender, frame, time.monotonic()):
+                self._carry_out(self._study.receive(sender, frame, _now()))
         now = time.monotonic()
+        self._rows.advance(now)
         if now >= self._contact_at:
             # Chance keeps peers from contacting each other in step.
             self._contact_at = now + self._wait * random.uniform(0.75, 1.25)
@@ -179,6 +184,8 @@ class StudyService:
             self._tick(now)
 
     def _tick(self, now: float) -> None:
+        for name in self._rows.follow(now, self._connected):
+            self._carry_out(self._study.go_on(name, _now()))
         for key, request in self._requests.pending():
             reply = self._answer(key, request)
             self._reporter.follow()  # first: who asked looks at the question at once

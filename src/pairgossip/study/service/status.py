@@ -16,6 +16,7 @@ from pairgossip import files
 from pairgossip.peer.service.shown import ShownNeighbor, says
 from pairgossip.peer.service.status import NeighborStatus
 from pairgossip.study.protocol.records import Card
+from pairgossip.study.rows.journey import OwnEstimate
 from pairgossip.study.site.folder import StudyHome
 
 _LARGEST = 8 << 20
@@ -209,6 +210,10 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     adds: bool = True
     corrects: int | None = None
     """The number of a question whose data were corrected since."""
+    travels: bool = False
+    """Whether rows leave as they are, and each member has an estimate of its own."""
+    own: OwnEstimate | None = None
+    """What this peer has found by exchanging rows, so far or for good."""
     value: float | None = None
     interval: tuple[float, float] | None = None
     rows: int | None = None

@@ -77,6 +77,8 @@ class Counting:
     def __post_init__(self) -> None:
         self.spec: Spec = rename_columns(self.text, self.settings)
         check = self._check_model if self.spec.kernel is None else self._check_counts
+        if not self.spec.is_sums:
+            check = self._check_nothing
         for batch in self.batches:
             one = self._read(batch)
             if one.rows is not None:
@@ -114,7 +116,7 @@ class Counting:
 
     def prepare(self, study: str, tables: Path) -> tuple[Prepared, ...]:
         """Note in the registers what will be released."""
-        if self.spec.kernel is None:
+        if self.spec.kernel is None or not self.spec.is_sums:
             return ()
         with withhold_cause():
             return tuple(self._prepare(one, study, tables) for one in self.adding)
@@ -140,6 +142,9 @@ class Counting:
             return Counted(batch, read_site_rows(source, self.spec, is_private=True, table=table))
         except InputError as problem:
             return Counted(batch, None, str(problem))
+
+    def _check_nothing(self, one: Counted, rows: SiteRows) -> None:
+        """Rows that travel are seen as they are: nothing can be subtracted from them."""
 
     def _check_model(self, one: Counted, rows: SiteRows) -> None:
         """Refuse rows whose totals would say too much of single ones."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pairgossip.errors import InputError
-from pairgossip.files import sync, unwritable
+from pairgossip.files import erase, sync, unwritable
 from pairgossip.peer.identity.identity import write_new
 from pairgossip.peer.storage.journal_file import (
     as_text,
@@ -114,7 +114,7 @@ class StudyJournal:
                 for place, content in staged.items():
                     self._base.execute(*_put_note(*place, content))
             for file in old:
-                self._erase(file)
+                erase(self._secrets / file)
             for follow in self._followers:
                 follow()
         except InputError as failure:
@@ -240,7 +240,7 @@ class StudyJournal:
                 found[name] = (self._secrets / file).read_bytes()
         for file in os.listdir(self._secrets):
             if file.endswith(".secret") and file not in files.values():
-                self._erase(file)
+                erase(self._secrets / file)
         return found
 
     def _write_secret(self, content: bytes) -> str:
@@ -249,19 +249,6 @@ class StudyJournal:
         if self._power_safe:
             sync(self._secrets)
         return file
-
-    def _erase(self, file: str) -> None:
-        """Remove a secret, overwritten first: some disks then hold it nowhere."""
-        path = self._secrets / file
-        try:
-            with contextlib.suppress(FileNotFoundError), open(path, "r+b") as opened:
-                opened.write(bytes(path.stat().st_size))
-                opened.flush()
-                os.fsync(opened.fileno())
-            path.unlink(missing_ok=True)
-            sync(self._secrets)
-        except OSError as problem:
-            raise unwritable(path, problem, "erase") from None
 
     def _damaged(self, what: str) -> InputError:
         return InputError(

@@ -34,8 +34,8 @@ def read_text(text: str) -> Spec:
 def layout_of(text: str) -> bytes:
     """Return a digest of all that a question's table depends on besides the rows."""
     spec = read_text(text)
-    if spec.kernel is None:
-        return hashlib.sha256(text.encode()).digest()  # a model shares its sums with nothing
+    if spec.kernel is None or not spec.is_sums:  # neither shares its sums with another
+        return hashlib.sha256(text.encode()).digest()
     from pairgossip.peer.sums.statistics import cells_of
 
     cells = cells_of(spec)
@@ -48,6 +48,14 @@ def layout_of(text: str) -> bytes:
         None if spec.noise is None else msgspec.to_builtins(spec.noise),
     )
     return hashlib.sha256(msgspec.msgpack.encode(parts)).digest()
+
+
+def rows_travel(text: str) -> bool:
+    """Return whether rows travel for a text; a text that this version cannot read asks nothing."""
+    try:
+        return not read_text(text).is_sums
+    except InputError:
+        return False
 
 
 def rule_of(members: MemberList) -> int:
@@ -69,8 +77,12 @@ def rename_columns(text: str, settings: StudySettings) -> Spec:
 
 
 def find_scores(spec: Spec, settings: StudySettings) -> frozenset[str]:
-    """Return the score columns of a text, as `find_column` knows them."""
-    return frozenset(find_column(name, settings) for name in spec.columns)
+    """Return the score columns that a text counts, as `find_column` knows them.
+
+    Where rows travel none is counted.
+    """
+    names = spec.columns if spec.is_sums else ()
+    return frozenset(find_column(name, settings) for name in names)
 
 
 def find_column(name: str, settings: StudySettings) -> str:

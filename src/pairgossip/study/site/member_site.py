@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -18,6 +19,7 @@ from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.sums.sites import flag_site
 from pairgossip.study.protocol.records import MemberList, Question, Yes, digest_of
 from pairgossip.study.protocol.site import Offer, Reserved, Verdict
+from pairgossip.study.rows.journey import Journey, RowsProgram
 from pairgossip.study.site.computing import AnyProgram, Computing, tell_releases
 from pairgossip.study.site.counting import Counting
 from pairgossip.study.site.disclosures import Disclosures
@@ -77,6 +79,8 @@ class MemberSite:
         self.record = Disclosures(home.disclosures, journal)
         self.offers, self.answers = Offers(journal), Answers(journal, home.tables)
         self._visible = set(journal.notes(_VISIBLE))
+        self.journeys: dict[bytes, Journey] = {}
+        """Questions whose rows travel, or are about to."""
         self._unsigned = self.answers.unsigned
         """Answers whose files of signatures may be missing."""
 
@@ -99,8 +103,12 @@ class MemberSite:
         parts = entry.disclosure, entry.commitment, entry.pieces, entry.card
         return Offer(*parts, _COMPUTATION, entry.scores)
 
-    def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> AnyProgram:
+    def make_program(
+        self, name: bytes, question: Question, yeses: Mapping[str, Yes]
+    ) -> AnyProgram | RowsProgram:
         """Return the computation that all members go through."""
+        if not read_text(question.text).is_sums:
+            return RowsProgram(self._go_along(name, question, yeses))
         members, policy = self._find_list(question.list), self._settings.policy
         computing = Computing(
             self.identity.id,
@@ -122,15 +130,45 @@ class MemberSite:
             return
         if not entry.shown:  # a crash may have taken back what was told when they were computed
             tell_releases(self.offers, entry)
-        numbers = sorted(self.offers.vectors(entry.repeats or name).items())
+        about = self._describe_rows(name)
+        if not about:
+            numbers = sorted(self.offers.vectors(entry.repeats or name).items())
+            about = {"numbers": commit(self.identity, "numbers", numbers).hex()}
         self.offers.change(name, state="shown", shown=round_)
-        self.record.add(
-            "shown",
-            name,
-            round=round_,
-            words=commit(self.identity, "words", words).hex(),
-            numbers=commit(self.identity, "numbers", numbers).hex(),
+        digest = commit(self.identity, "words", words).hex()
+        self.record.add("shown", name, round=round_, words=digest, **about)
+
+    def _describe_rows(self, name: bytes) -> dict[str, Any]:
+        """Say which rows leave as they are, and to whom; nothing where sums are computed."""
+        journey = self.journeys.get(name)
+        if journey is None:
+            return {}
+        others = [one.name for one in journey.members.members if one.id != self.identity.id]
+        columns = list(journey.spec.observed)
+        return {"rows": len(journey.rows), "columns": columns, "to": sorted(others)}
+
+    def _go_along(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Journey:
+        """Return the journey of a question whose rows travel, by the yeses of all."""
+        members, entry = self._find_list(question.list), self.offers.get(name)
+        if members is None or entry is None or entry.state == "ended":
+            raise InputError("This site has not accepted the question, or has given it up.")
+        if entry.pieces != yeses[self.identity.id].pieces:  # some wait for other members' rows
+            self.offers.change(name, pieces=yeses[self.identity.id].pieces)
+            entry = self.offers.get(name) or entry
+        journey = Journey(
+            name=name,
+            spec=read_text(question.text),
+            expires=question.expires,
+            members=members,
+            me=self.identity.id,
+            rows=tuple(map(tuple, self._read_rows(entry).tolist())),
+            yeses=dict(yeses),
+            draws=partial(commit, self.identity, "draws"),
         )
+        before = self.journeys.get(name)
+        if before is None or before.run != journey.run:
+            self.journeys[name] = before = journey
+        return before
 
     def _note_forgotten(self, name: bytes, round_: int, words: bytes) -> None:
         """Write down, once, words that others have though this folder, a backup, knows no offer."""
@@ -284,7 +322,14 @@ class MemberSite:
 
     def _refuse_reserved(self, name: bytes, question: Question) -> None:
         """Let a yes wait while another question may yet count these columns: it would add less."""
-        scores = find_scores(read_text(question.text), self._settings)
+        spec = read_text(question.text)
+        scores = find_scores(spec, self._settings)
+        if not spec.is_sums and (other := self._find_traveling(name)) is not None:
+            number = self._number(other)
+            raise Reserved(
+                f"Rows travel for question {number}, which has your yes, and they do for one at a "
+                f"time: wait until it has ended, or end it (peer questions {number})."
+            )
         rival = self.offers.find_rival(scores, name)
         if rival is not None and question.repeats is None:
             number = self._number(rival.question)
@@ -293,6 +338,11 @@ class MemberSite:
                 f"Question {number} has your yes and counts column '{column[:64]}', too: wait "
                 f"until it has ended, or end it (peer questions {number})."
             )
+
+    def _find_traveling(self, besides: bytes) -> bytes | None:
+        """Return another question whose rows travel, or may yet."""
+        open_ = (one for one in self.offers if one.is_open and one.question != besides)
+        return next((one.question for one in open_ if not read_text(one.text).is_sums), None)
 
     def _number(self, name: bytes) -> int | str:
         """Return how the operator knows a question; one that is not saved yet has no number."""
@@ -329,7 +379,7 @@ class MemberSite:
         words = self.describe(question)
         counting = self._count(name, question, self._choose_batches(name, question))
         card = b""
-        if spec.kernel is not None:
+        if spec.kernel is not None and spec.is_sums:
             for one in counting.adding:
                 counts = counting.count(one).astype("<i8").tobytes()
                 self.offers.put_counts(name, one.batch.number, counts)

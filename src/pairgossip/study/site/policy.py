@@ -30,6 +30,7 @@ _TRIED = (
     "which of the two this site adds rows would tell where they lie, so its operator decides."
 )
 """Else whoever asks and withdraws could try one list of values after the other."""
+_ROWS = "Rows would leave this site as they are, so its operator decides."
 
 
 def judge(
@@ -58,7 +59,7 @@ def judge(
         spec = read_text(question.text)
         _check_list(question, settings, members)
         refuse_undeclared(spec, settings, declared)
-        _check_measure(spec, settings)
+        _check_measure(spec, question, settings)
         _check_columns(spec, settings)
         live = [one for one in before if one.state != "ended"]
         if question.adds and question.repeats is None:
@@ -68,6 +69,8 @@ def judge(
         return Verdict("no", str(problem))
     if question.member == me:
         return Verdict("yes")
+    if not spec.is_sums and settings.policy.exchange != "by-policy":
+        return Verdict("ask", _ROWS)
     if settings.policy.accept == "ask":
         return Verdict("ask")
     tried = [one for one in before if one.state == "ended"]
@@ -108,18 +111,34 @@ def _check_list(question: Question, settings: StudySettings, members: MemberList
         raise InputError("This site answers no questions of this member.")
 
 
-def _check_measure(spec: Spec, settings: StudySettings) -> None:
+def _check_rows(spec: Spec, question: Question, settings: StudySettings) -> None:
+    """Refuse rows that do not travel from here, or not in a study."""
+    if settings.relay is not None:
+        raise InputError("This site meets the others at a relay, and rows never travel by one.")
+    if not settings.policy.exchange:
+        raise InputError("Rows do not leave this site: ask with sums.")
+    if spec.is_private:
+        raise InputError("Reports of rows travel in a network of their own, in no study.")
+    if spec.links is not None or spec.members is not None:
+        raise InputError("links and members are for a network of its own: leave them out.")
+    if spec.stop is None:
+        raise InputError("Rows would travel without an end: give [stop].")
+    if not question.adds or question.reads or question.repeats is not None:
+        raise InputError("A question whose rows travel reads no tables, and repeats none.")
+
+
+def _check_measure(spec: Spec, question: Question, settings: StudySettings) -> None:
     policy = settings.policy
     if not spec.is_sums:
-        if not policy.exchange:
-            raise InputError("Rows do not leave this site: ask with sums.")
-        raise InputError("A question whose rows travel is not answered by a study yet.")
+        _check_rows(spec, question, settings)
     for what, name, allowed in (
         ("kernel", spec.kernel, policy.kernels),
         ("loss", spec.loss, policy.losses),
     ):
         if name is not None and allowed is not None and name not in allowed:
             raise InputError(f"This site does not answer {what} '{name}'.")
+    if not spec.is_sums:
+        return
     if spec.loss is not None and spec.loss not in policy.allow:
         from pairgossip.peer.sums.learning import margin_of
 
@@ -158,7 +177,9 @@ def _check_columns(spec: Spec, settings: StudySettings) -> None:
 def _check_history(text: str, spec: Spec, settings: StudySettings, live: Sequence[Entry]) -> None:
     """Refuse a column in another part or with other values than it was first asked with."""
     scores = find_scores(spec, settings)
-    for entry in live:
+    if not scores:
+        return
+    for entry in [one for one in live if one.scores]:
         if entry.scores & scores and entry.layout != layout_of(text):
             shared = next(
                 name for name in spec.columns if find_column(name, settings) in entry.scores
@@ -223,7 +244,7 @@ def _check_amount(
     policy = settings.policy
     if not question.adds:
         return
-    numbers = count_numbers(spec)
+    numbers = count_numbers(spec) if spec.is_sums else 0
     if numbers > policy.most_numbers:
         raise InputError(
             f"The question asks for {numbers:,} numbers of each member, and this site tells "

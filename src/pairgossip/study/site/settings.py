@@ -61,8 +61,9 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How much epsilon all questions with noise may spend together; None for none of them."""
     allow: tuple[str, ...] = ()
     """Losses allowed though their sums can locate a row."""
-    exchange: bool = False
-    """Whether rows may travel."""
+    exchange: bool | Literal["by-policy"] = False
+    """Whether rows may travel. The operator is asked each time, also where `accept` says that
+    sums are accepted at once; "by-policy" here too means that rows leave without being asked."""
 
 
 class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

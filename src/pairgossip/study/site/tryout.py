@@ -27,20 +27,24 @@ _LOOKED = (
 
 def try_counting(counting: Counting, left: Sequence[str] = ()) -> list[str]:
     """Say what the rows of a site would add; ``left`` says why other batches are not asked for."""
-    said = [*left, *(_describe_batch(one) for one in counting.counted)]
+    said = [*left, *(_describe_batch(one, counting.spec.is_sums) for one in counting.counted)]
     if not counting.counted:
         said.append("No rows are left to count in these columns: this site would add zeros.")
+    if not counting.spec.is_sums:
+        return [*said, *counting.accepted, _LOOKED]
     if counting.spec.kernel is not None:
         said += _describe_counts(counting)
     said += counting.accepted
     return [*said, _LOOKED]
 
 
-def _describe_batch(one: Counted) -> str:
+def _describe_batch(one: Counted, is_sums: bool) -> str:
     count = format_count(one.batch.rows, "row")
     where = f"Batch {one.batch.number} ({one.batch.source}, {count})"
     if one.because:
         return f"{where} would add nothing, and members are told so: {one.because}"
+    if not is_sums:
+        return f"{where} would leave this machine as it is, row by row."
     return f"{where} would be told as {one.piece.rows:,} rows."
 
 

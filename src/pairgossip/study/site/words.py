@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from pairgossip.study.protocol.records import Question
 from pairgossip.study.site.layouts import read_text
 from pairgossip.study.site.settings import StudySettings
 from pairgossip.study.site.snapshots import Batch
 from pairgossip.text import clean_text, format_count, join_names, printable
+
+if TYPE_CHECKING:
+    from pairgossip.peer.specification.spec import Spec
 
 
 def describe_question(
@@ -42,16 +46,12 @@ def describe_question(
             "Nothing leaves this machine but a signature: the answer is read from tables that all "
             f"members have ({_name_questions(question.reads)})."
         ]
+    if not spec.is_sums:
+        return [printable(one) for one in _describe_travel(question, settings, batches, names)]
     sentences = [*spec.leaves(), *_describe_batches(batches)]
-    called = [
-        f"'{name}' is '{settings.columns[name]}' here"
-        for name in spec.observed
-        if settings.columns.get(name, name) != name
-    ]
-    if called:
-        sentences.append(f"By [columns] of peer.toml, {join_names(called)}.")
+    sentences += _describe_columns(spec, settings)
     if names:
-        listed = join_names([f"'{clean_text(one, 64)}'" for one in sorted(names.values())])
+        listed = _list(names)
         sentences.append(f"The members are {listed}: no other sees the sum, and none a part of it.")
     if question.reads:
         sentences.append(
@@ -74,6 +74,44 @@ def describe_question(
 def digest_words(sentences: Sequence[str]) -> bytes:
     """Return the digest by which a yes names what its operator was told."""
     return hashlib.sha256("\n".join(sentences).encode()).digest()
+
+
+def _describe_travel(
+    question: Question,
+    settings: StudySettings,
+    batches: Sequence[Batch],
+    names: Mapping[str, str],
+) -> list[str]:
+    """Say what leaves this site where rows travel."""
+    spec = read_text(question.text)
+    rows = [f"{one.number} ({format_count(one.told_rows, 'row')} or a few more)" for one in batches]
+    whose = f"batch{'es' * (len(batches) > 1)} {join_names(rows)}" if rows else "no batch"
+    return [
+        f"Rows of this site leave this machine as they are, each with "
+        f"{join_names([repr(name) for name in spec.observed])}: all rows of {whose}.",
+        "Machines of all other members will read them, with the name of this site on each, and "
+        f"learn how many they are. The members are {_list(names)}.",
+        *spec.leaves(),
+        *_describe_columns(spec, settings),
+        "They travel between these members alone, never by a relay, until all have exchanged "
+        "enough, the question expires, or any of them ends it. Then pairgossip erases others' rows "
+        "on each machine; nobody can see whether a member has kept a copy.",
+        "Rows of two such questions can be put together by the columns that they share.",
+        "There is no common answer: each member has an estimate of its own, signed by nobody else.",
+    ]
+
+
+def _describe_columns(spec: Spec, settings: StudySettings) -> list[str]:
+    called = [
+        f"'{name}' is '{settings.columns[name]}' here"
+        for name in spec.observed
+        if settings.columns.get(name, name) != name
+    ]
+    return [f"By [columns] of peer.toml, {join_names(called)}."] if called else []
+
+
+def _list(names: Mapping[str, str]) -> str:
+    return join_names([f"'{clean_text(one, 64)}'" for one in sorted(names.values())])
 
 
 def _describe_batches(batches: Sequence[Batch]) -> list[str]:

@@ -1,0 +1,252 @@
+"""Rows that travel for a question: the exchange of peers, driven within a study.
+
+The exchange itself is that of `pairgossip.peer.protocol.exchange`, with everything that names its
+run bound to the question: records are signed for the digest of all yeses, frames carry it, and only
+members of the question's list are heard. Who takes part is decided by the study alone: notices of
+other generations, by which peers evict each other elsewhere, are refused.
+
+The state lies in a folder of its own that backups leave out, since it holds others' rows. That it
+was begun is noted in the study's journal, so that a folder that is missing is known to be lost and
+is not begun anew: offers of before would be made again. In the end it is overwritten and removed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from pairgossip import files
+from pairgossip.errors import InputError
+from pairgossip.peer.identity.identity import Identity
+from pairgossip.peer.identity.members import Member, Members, PeerContext, make_context
+from pairgossip.peer.protocol.exchange import Exchange
+from pairgossip.peer.protocol.membership import RestoredBackup
+from pairgossip.peer.protocol.messages import (
+    FIRST_GENERATION,
+    BadFrame,
+    Notice,
+    decode,
+    digest_rows,
+)
+from pairgossip.peer.protocol.nodes import first_state
+from pairgossip.peer.protocol.state import Save, State
+from pairgossip.peer.service.errors import (
+    errors_of,
+    population_error,
+    readout_of,
+    rows_of_others,
+)
+from pairgossip.peer.service.runtime import ExchangeRuntime
+from pairgossip.peer.service.status import coverage, estimate_of
+from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
+from pairgossip.peer.storage.journal import SqliteJournal
+from pairgossip.study.rows.journey import Journey, OwnEstimate
+
+TAG = b"\xc1"
+"""Begins a frame of an exchange; MessagePack, which the study's own frames are, never does."""
+RUN = 32
+"""Bytes that name the run a frame belongs to."""
+_LARGEST_SEEN = 1 << 24
+"""Bytes of what was seen on the way; a longer file is refused."""
+BACKUP = (
+    "This peer's state of the exchange is gone, or an earlier one, as in a restored backup: going "
+    "on would count rows twice. Ask again."
+)
+_STATE, _SEEN = "state.sqlite", "seen.json"
+_CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Not to be backed up: others' rows.\n"
+"""By this, programs that make backups leave the folder out (bford.info/cachedir)."""
+
+SendFrame = Callable[[str, bytes], None]
+
+
+class _Seen(msgspec.Struct, frozen=True):
+    """What was seen on the way, so that a restart does not forget it."""
+
+    masses: MassHistory
+    met: tuple[str, ...]
+
+
+class ExchangeQuestion:
+    """One question whose rows travel now, at one member.
+
+    Parameters
+    ----------
+    journey, identity
+        The question, all of whose members have told how many rows they have, and who this is.
+    folder
+        Where the state is kept; it is made unless the exchange was begun before.
+    send
+        Sends a frame to a member.
+    """
+
+    def __init__(
+        self,
+        journey: Journey,
+        identity: Identity,
+        folder: Path,
+        send: SendFrame,
+        *,
+        is_begun: bool,
+        power_safe: bool = True,
+    ) -> None:
+        self.journey, self._folder, self._send = journey, folder, send
+        self._context = make_run(journey, identity)
+        self._journal, state = _open_state(folder, self._context, is_begun, power_safe)
+        self._exchange = Exchange(self._context, state)
+        seen = _read_seen(folder) if is_begun else None
+        self._met = set(seen.met) if seen else set()
+        self._met.update(node.record.origin for node in state.nodes)
+        self._uncertainty = Uncertainty(
+            self._context.rule,
+            state,
+            rows_of_others(self._context),
+            *((seen.masses, seen.met) if seen else ()),
+        )
+        chance, rate = random.SystemRandom(), journey.spec.algorithm.rate
+        self._runtime = ExchangeRuntime(self._exchange, self, self, chance, rate)
+
+    def start(self, now: float) -> None:
+        """Begin, or go on after a restart."""
+        self._runtime.start(now)
+
+    def due(self) -> float:
+        """When `advance` is to be called next."""
+        return self._runtime.due()
+
+    def advance(self, now: float) -> None:
+        """Do what is due."""
+        if now >= self._runtime.due():
+            self._runtime.advance(now)
+
+    def receive(self, sender: str, frame: bytes, now: float) -> None:
+        """Take a frame of a member: hellos, offers and answers of this one generation alone."""
+        try:
+            message = decode(frame, self._context.frame_limit)
+        except BadFrame:
+            return
+        if isinstance(message, Notice) or message.generation != FIRST_GENERATION:
+            return
+        try:
+            self._runtime.received(sender, frame, now)
+        except RestoredBackup:
+            self.journey.failure = BACKUP
+
+    def lose(self, members: Iterable[str]) -> None:
+        """Take note of connections that are gone."""
+        self._exchange.away |= set(members)
+
+    # What the runtime asks for: a journal and a link
+
+    def save(self, change: Save) -> None:
+        """Write a change down, and learn from it how sure the estimate is."""
+        self._journal.save(change)
+        self._uncertainty.observe(change.state, change.nodes)
+        rows = range(len(change.state.nodes)) if change.everything else change.nodes
+        self._met.update(change.state.nodes[row].record.origin for row in rows)
+
+    def send(self, to: str, frame: bytes) -> None:
+        """Send a frame with the name of its run."""
+        self._send(to, TAG + self.journey.run + frame)
+
+    # What comes of it
+
+    def look(self) -> OwnEstimate:
+        """Return the estimate as it is now; what was seen on the way is kept."""
+        journey, state = self.journey, self._exchange.state
+        spec, context = journey.spec, self._context
+        covers = coverage(context, self._met)
+        seen = _Seen(self._uncertainty.masses, tuple(sorted(self._met)))
+        files.replace(self._folder / _SEEN, msgspec.json.encode(seen), durable=False)
+        return OwnEstimate(
+            specification=spec.text,
+            estimate=estimate_of(context, state),
+            exchanges=state.exchanges,
+            met=covers.members,
+            members=covers.of_members,
+            rows=covers.of_rows,
+            updated=time.time(),
+            labels=() if spec.label is None else tuple(sorted({row[-1] for row in journey.rows})),
+            **errors_of(context, state, self._uncertainty, self._met).as_fields(),
+        )
+
+    def should_stop(self) -> bool:
+        """Return whether what the question asks for is reached."""
+        state, stop, population = self._exchange.state, self.journey.spec.stop, None
+        if stop is not None and stop.enough:
+            readout = readout_of(self._context, state)
+            population = population_error(self._context, state, readout)
+        return self._uncertainty.should_stop(stop, population)
+
+    def close(self) -> None:
+        """Let go of the state, which stays."""
+        self._journal.close()
+
+
+def make_run(journey: Journey, identity: Identity) -> PeerContext:
+    """Return what the exchange of a question goes by: its list, its rows, and its name."""
+    counts = journey.counts
+    assert counts is not None
+    cards = journey.members.cards
+    own = cards[journey.me]
+    members = Members(
+        tuple(
+            Member(
+                *(one.id, one.name, counts[one.id], one.certificate, one.address),
+                is_neighbor=own.address is not None or one.address is not None,
+            )
+            for one in journey.members.members
+            if one.id != journey.me
+        )
+    )
+    seed = int.from_bytes(journey.draws(journey.run)[:8])
+    context = make_context(identity, journey.spec, journey.rows, members, seed)
+    return replace(context, spec=journey.run.hex(), text="")
+
+
+def erase_state(folder: Path) -> None:
+    """Remove the state of an exchange, with others' rows in it."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            files.erase(path)
+        folder.rmdir()
+
+
+def _open_state(
+    folder: Path, context: PeerContext, is_begun: bool, power_safe: bool
+) -> tuple[SqliteJournal, State]:
+    about = {"peer": context.me, "spec": context.spec, "data": digest_rows(context.own_rows)}
+    if not is_begun:
+        _make_folder(folder)
+        journal, state = SqliteJournal(folder / _STATE, power_safe), first_state(context)
+        journal.note(about)
+        journal.save(Save(state, sync=True, everything=True))
+        return journal, state
+    journal = SqliteJournal(folder / _STATE, power_safe, create=False)
+    kept = journal.load()
+    if not isinstance(kept, State) or journal.about() != about or not kept.fits(context):
+        journal.close()
+        raise InputError(BACKUP)
+    return journal, kept
+
+
+def _make_folder(folder: Path) -> None:
+    erase_state(folder)
+    try:
+        os.makedirs(folder, mode=0o700)
+        (folder.parent / "CACHEDIR.TAG").write_text(_CACHE_TAG)
+        files.sync(folder.parent)
+        files.sync(folder.parent.parent)
+    except OSError as problem:
+        raise files.unwritable(folder, problem, "make") from None
+
+
+def _read_seen(folder: Path) -> _Seen | None:
+    if not (folder / _SEEN).exists():
+        return None
+    return files.read_struct(folder / _SEEN, _LARGEST_SEEN, _Seen, "what was seen: remove it")
