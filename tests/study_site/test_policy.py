@@ -29,6 +29,7 @@ died = [0, 1]
 rounds = 10
 """
 EXCHANGE = AUC + '[algorithm]\nname = "exchange"\n'
+ENDS = EXCHANGE + "[stop]\nexchanges = 100\n"
 NOISY = AUC + "[privacy]\nepsilon = 2\n"
 BY_SEX = AUC.replace("[ranges]", 'by = "sex"\ngroups = ["f", "m"]\n[ranges]')
 OPEN = {"ranges": {"risk": (0, 1)}}
@@ -100,7 +101,19 @@ def test_the_operator_is_asked_unless_the_policy_says_otherwise() -> None:
         (NOISY, {}, "epsilon"),
         (NOISY, {"epsilon": 1.5}, "epsilon"),
         (EXCHANGE, {}, "Rows do not leave"),
-        (EXCHANGE, {"exchange": True}, "not answered by a study yet"),
+        (EXCHANGE, {"exchange": True}, "without an end"),
+        (
+            ENDS + "[privacy]\nepsilon = 2\nbins = 8\nclasses = [0, 1]\n",
+            {"exchange": True},
+            "Reports of rows",
+        ),
+        (ENDS.replace("[ranges]", "members = 50\n[ranges]"), {"exchange": True}, "leave them out"),
+        (
+            ENDS.replace("[stop]", "rate = 1e6\n[stop]"),
+            {"exchange": True},
+            "1000 exchanges per second",
+        ),
+        (ENDS, {"exchange": True, "columns": ["age"]}, "column 'risk'"),
         (AUC.replace("risk", "weight"), {}, "declared no column 'weight'"),
     ],
 )
@@ -126,6 +139,37 @@ def test_what_the_policy_does_not_allow_is_refused_at_once(
 def test_what_the_policy_allows_is_accepted(text: str, policy: dict[str, Any]) -> None:
     given = settings_of(policy | {"accept": "by-policy"}, **OPEN)
     assert verdict_of(text, given) == ("yes", "")
+
+
+def test_rows_travel_unasked_only_where_both_settings_say_so() -> None:
+    for accept, exchange, answer in (
+        ("ask", True, "ask"),
+        ("by-policy", True, "ask"),
+        ("ask", "by-policy", "ask"),
+        ("by-policy", "by-policy", "yes"),
+    ):
+        given = settings_of({"accept": accept, "exchange": exchange}, **OPEN)
+        assert verdict_of(ENDS, given)[0] == answer
+    more: dict[str, Any] = {"reads": (b"2" * 32,)}
+    assert verdict_of(ENDS, settings_of({"exchange": True}), **more)[0] == "no"
+
+
+def test_rows_count_no_column_and_are_held_to_no_earlier_table() -> None:
+    given = settings_of({"exchange": True, "most_columns": 1})
+    counted = entry_of(AUC, given, state="answered")
+    assert verdict_of(ENDS.replace("risk", "age"), given, (counted,))[0] == "ask"
+    traveled = entry_of(ENDS, given, state="answered")
+    assert not traveled.scores
+    assert (
+        verdict_of(AUC.replace("risk = [0, 1]", "risk = [-1, 1]"), given, (traveled,))[0] == "ask"
+    )
+
+
+def test_rows_never_travel_by_a_relay() -> None:
+    given = settings_of(relay="tls/relay.example:443")
+    assert "never travel by one" in verdict_of(ENDS, given)[1]
+    with pytest.raises(InputError, match="Rows do not travel by a relay"):
+        settings_of({"exchange": True}, relay="tls/relay.example:443")
 
 
 def test_a_narrower_range_than_this_sites_is_refused() -> None:

@@ -109,9 +109,11 @@ def _write_own(
 
 def _print_own(own: OwnEstimate) -> None:
     spec = restore_spec(own.specification)
-    rows = [(", ".join(spec.columns), "")] if own.estimate is None else []
-    for name, value in zip(_names(spec), own.estimate or (), strict=True):
-        rows.append((name, format_value(value)))
+    found = own.estimate or ()
+    rows = [
+        (name, format_value(value))
+        for name, value in zip(_names(spec, len(found)), found, strict=bool(found))
+    ]
     for name, ends in (
         ("value of all rows, 95 %", own.gossip_interval),
         ("population, 95 %", own.sampling_interval),
@@ -119,17 +121,19 @@ def _print_own(own: OwnEstimate) -> None:
         if ends is not None:
             rows.append((name, f"{format_value(ends[0])} to {format_value(ends[1])}"))
     rows.append(("exchanges", f"{own.exchanges:,}"))
-    rows.append(("rows met of", f"{own.met} of {own.members} members, {own.rows:,} rows in all"))
+    rows.append(("met rows of", f"{own.met} of {own.members} members, {own.rows:,} rows in all"))
     kind = "final" if own.is_final else "so far, while rows travel"
     write_rows((f"this peer's own estimate, {kind}", ""), rows, numbers=False)
     write_line("Other members' estimates differ by their errors, and nobody has signed this one.")
 
 
-def _names(spec: Spec) -> Sequence[str]:
+def _names(spec: Spec, count: int) -> Sequence[str]:
     """Return what the numbers of an estimate are called."""
     if spec.loss is None:
         return (str(spec.kernel),)
-    return spec.columns
+    if count == len(spec.columns):
+        return spec.columns
+    return [f"parameter {k + 1}" for k in range(count)]
 
 
 def _write_own_model(study: StudyReading, own: OwnEstimate, out: Path) -> None:

@@ -48,7 +48,7 @@ class Questions:
 
     def needs(self, member: str) -> bool:
         """Return whether a question has begun that cannot end without a member."""
-        runs = self.runs.values()
+        runs = [one for one in self.runs.values() if not one.travels]
         return any(one.round > 0 and member in one.members and not one.ending for one in runs)
 
     def add(self, question: Question) -> None:

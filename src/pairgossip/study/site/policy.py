@@ -30,6 +30,8 @@ _TRIED = (
     "which of the two this site adds rows would tell where they lie, so its operator decides."
 )
 """Else whoever asks and withdraws could try one list of values after the other."""
+_MOST_RATE = 1_000.0
+"""Exchanges per second and link; whoever asks for more could keep this machine busy."""
 _ROWS = "Rows would leave this site as they are, so its operator decides."
 
 
@@ -123,6 +125,11 @@ def _check_rows(spec: Spec, question: Question, settings: StudySettings) -> None
         raise InputError("links and members are for a network of its own: leave them out.")
     if spec.stop is None:
         raise InputError("Rows would travel without an end: give [stop].")
+    if spec.algorithm.rate > _MOST_RATE:
+        raise InputError(
+            f"algorithm.rate is {spec.algorithm.rate:g}, and this site makes {_MOST_RATE:g} "
+            "exchanges per second and link at most."
+        )
     if not question.adds or question.reads or question.repeats is not None:
         raise InputError("A question whose rows travel reads no tables, and repeats none.")
 

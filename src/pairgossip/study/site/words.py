@@ -87,11 +87,11 @@ def _describe_travel(
     rows = [f"{one.number} ({format_count(one.told_rows, 'row')} or a few more)" for one in batches]
     whose = f"batch{'es' * (len(batches) > 1)} {join_names(rows)}" if rows else "no batch"
     return [
-        f"Rows of this site leave this machine as they are, each with "
-        f"{join_names([repr(name) for name in spec.observed])}: all rows of {whose}.",
-        "Machines of all other members will read them, with the name of this site on each, and "
-        f"learn how many they are. The members are {_list(names)}.",
+        "Rows of this site will be read by the machines of all other members: all rows of "
+        f"{whose}, each with {join_names([repr(name) for name in spec.observed])}, and with the "
+        "name of this site.",
         *spec.leaves(),
+        f"The members are {_list(names)}; all of them learn how many rows this site has.",
         *_describe_columns(spec, settings),
         "They travel between these members alone, never by a relay, until all have exchanged "
         "enough, the question expires, or any of them ends it. Then pairgossip erases others' rows "
