@@ -23,7 +23,7 @@ from pairgossip.errors import InputError
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 16
-"""Bytes that are overwritten at once; a file that is erased is rounded up to these."""
+"""Bytes of a file that are overwritten at once."""
 LARGEST_TOML = 1 << 18
 """Bytes of a TOML file; a longer one is refused."""
 _MOST_KEY_PARTS = 8
@@ -146,8 +146,9 @@ def erase(path: Path) -> None:
     """Remove a file, overwritten first: some disks then hold its content nowhere."""
     try:
         with contextlib.suppress(FileNotFoundError), open(path, "r+b") as opened:
-            for _ in range(0, path.stat().st_size, _BLOCK):
-                opened.write(bytes(_BLOCK))
+            size = path.stat().st_size
+            for start in range(0, size, _BLOCK):
+                opened.write(bytes(min(_BLOCK, size - start)))
             opened.flush()
             os.fsync(opened.fileno())
         path.unlink(missing_ok=True)

@@ -184,10 +184,10 @@ class StudyService:
             self._tick(now)
 
     def _tick(self, now: float) -> None:
-        for name in self._rows.follow(now, self._connected):
-            self._carry_out(self._study.go_on(name, _now()))
+        self._follow_rows(now)
         for key, request in self._requests.pending():
             reply = self._answer(key, request)
+            self._follow_rows(now)
             self._reporter.follow()  # first: who asked looks at the question at once
             self._requests.answer(key, reply)
             self._operator.forget(key)
@@ -198,6 +198,12 @@ class StudyService:
             self._crowd.clear_out(self._admitted, now)
         self._admit()
         self._report(is_due=is_slow)
+
+    def _follow_rows(self, now: float) -> None:
+        """Let rows begin and end to travel, before it is written down how far questions are."""
+        while names := self._rows.follow(now, self._connected):
+            for name in names:
+                self._carry_out(self._study.go_on(name, _now()))
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
         """Carry out a request of the operator, and say what has become of it."""
