@@ -78,7 +78,7 @@ def question(home: StudyHome, number: int = 1) -> QuestionStatus:
 
 
 def accept(home: StudyHome, number: int = 1) -> None:
-    until(lambda: StudyReading(home).number_of and _waits(home, number), "it waits")
+    until(lambda: _waits(home, number), "it waits")
     Requests(home.folder).write(Accept(question(home, number).name))
 
 
@@ -92,14 +92,14 @@ def _questions(home: StudyHome) -> Iterator[QuestionStatus]:
 
 def travels(homes: list[StudyHome], exchanges: int = 30) -> Callable[[], bool]:
     def travel() -> bool:
-        found = [next(_questions(home)).own for home in homes]
-        return all(one is not None and one.exchanges > exchanges for one in found)
+        found = [[one.own.exchanges for one in _questions(home) if one.own] for home in homes]
+        return all(max(one, default=0) > exchanges for one in found)
 
     return travel
 
 
 def is_over(homes: list[StudyHome]) -> Callable[[], bool]:
-    return lambda: all(next(_questions(home)).is_over for home in homes)
+    return lambda: all(any(one.is_over for one in _questions(home)) for home in homes)
 
 
 def assert_erased(home: StudyHome) -> None:
