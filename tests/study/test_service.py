@@ -17,13 +17,17 @@ from pairgossip.field import Peer
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.protocol.messages import VERSION
+from pairgossip.peer.service.addresses import NameLookup
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
-from pairgossip.study.protocol.records import Batch, decode
+from pairgossip.study.protocol.records import Batch, Card, decode
 from pairgossip.study.service import service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
+from pairgossip.study.service.invitations import as_member
+from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import find_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
@@ -380,6 +384,29 @@ def test_metrics_say_what_the_status_says(homes: list[StudyHome]) -> None:
         'pairgossip_refused_total{event="frames refused: not signed by their sender"} 2.0',
     ):
         assert line in text
+
+
+def test_problems_name_who_cannot_be_reached_and_why(homes: list[StudyHome]) -> None:
+    ann, bob = (load_identity(one.folder) for one in homes[:2])
+    ways = [("tls/ann.example:7447", ann), ("tls/bob.example:7447", bob)]
+    members = [as_member(Card(one.id, one.name, one.certificate, at)) for at, one in ways]
+
+    def refuse(name: str) -> object:
+        raise OSError(name)
+
+    links = [Links(relay, NameLookup(refuse)) for relay in (None, "tls/relay.example:443")]
+    until(lambda: all(list(one.problems(members, {ann.id}, {})) for one in links))
+    versions = {ann.id: VERSION + 1, bob.id: VERSION - 1}
+    found = [said for one in links for said in one.problems(members, {ann.id}, versions)]
+    beginnings = (
+        "Member 'ann' speaks version",
+        "Member 'bob' speaks version",
+        "The name bob.example in the address of 'bob' does not resolve",
+    )
+    assert all(one.startswith(begins) for one, begins in zip(found, beginnings, strict=False))
+    assert "update pairgossip at this peer" in found[0] and "at 'bob'" in found[1]
+    assert found[-1].startswith("The name relay.example of the relay does not resolve")
+    assert len(found) == 6
 
 
 def test_members_rules_decide_on_the_least_cell(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from pairgossip.study.protocol.records import Card, MemberList
 from pairgossip.study.protocol.study import Phase, Progress, Study
 from pairgossip.study.rows.journey import OwnEstimate, read_estimate
 from pairgossip.study.service import status as files
+from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import keep_list
 from pairgossip.study.service.requests import Requests
 from pairgossip.study.service.status import (
@@ -67,6 +68,8 @@ class StudyReporter:
         self._home, self._study, self._me = home, study, me
         self._site, self._journal = site, journal
         self._requests = Requests(home.folder)
+        self._links = Links(home.read_settings().relay)
+        self._unreached: tuple[str, ...] = ()
         self._known: dict[bytes, Progress] = {}
         self._written: dict[bytes, QuestionStatus] = {}
         self._list: MemberList | None = None
@@ -90,6 +93,7 @@ class StudyReporter:
         counts: Mapping[str, int],
         neighbors: Sequence[Neighbor],
         connected: set[str],
+        versions: Mapping[str, int],
         *,
         is_due: bool,
         is_last: bool,
@@ -98,6 +102,7 @@ class StudyReporter:
         # After a failure memory is ahead of the disk, which knows no numbers of what is new.
         has_changed = self._fatal is None and self.follow()
         if has_changed or is_due or is_last:
+            self._unreached = tuple(self._links.problems(neighbors, connected, versions))
             self.status = self._describe(counts, neighbors, connected, is_last)
             files.write_status(self._home, self.status)
 
@@ -275,6 +280,7 @@ class StudyReporter:
         open_ = [one for one in self._written.values() if not one.is_over]
         waiting = [one for one in open_ if one.needs_operator]
         over = [one for one in self._study.archived.values() if one.kind != "history"]
+        shown = (one.is_disclosed for one in over)
         phases: dict[str, list[QuestionStatus]] = {}
         for one in open_:
             phases.setdefault(one.phase, []).append(one)
@@ -288,7 +294,7 @@ class StudyReporter:
             "waiting": tuple(sorted(one.number for one in waiting)),
             "waiting_since": min((one.seen for one in waiting), default=None),
             "over": dict(Counter(one.kind for one in over)),
-            "disclosed": sum(one.is_disclosed for one in (*over, *open_)),
+            "disclosed": [*shown, *(one.is_disclosed for one in open_)].count(True),
             "lies": len({one.lie for one in self._written.values()} - {None}),
         }
 
@@ -331,6 +337,7 @@ class StudyReporter:
                 "The others have left this peer out of their list: it answers no question any "
                 "more, and can come back only by a new invitation."
             )
+        yield from self._unreached
         for name, certificate in _certificates(self._me, neighbors):
             if is_expired(certificate):
                 yield f"The certificate of '{name}' has expired: it must join under a new identity."

@@ -299,6 +299,7 @@ class StudyService:
             {**{one: count for one, count in counts.items() if count}, **self._events},
             self._admitted,
             connected,
+            self._network.other_versions(),
             is_due=is_due,
             is_last=is_last,
         )
