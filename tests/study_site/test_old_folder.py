@@ -122,7 +122,7 @@ def tell_by_run(old: Home, register: Path, *, is_told: bool = True) -> None:
     if is_told:
         tell_release([register], key)
     kept = {"key": key, "registers": [str(register)], "rows": 140}
-    old.releases.write_text(json.dumps({"releases": [kept]}))
+    (old.folder / "releases.json").write_text(json.dumps({"releases": [kept]}))
 
 
 def told_in(register: Path) -> list[Release]:

@@ -158,7 +158,10 @@ def _code(numbers: FloatArray, some: FloatArray | None = None) -> tuple[FloatArr
             places += numbers >= value
         if np.array_equal(some[places], numbers):
             return some, places.astype(np.intp)
-    values = np.unique(numbers)
+    is_gap = np.isnan(numbers)
+    values = distinct(numbers[~is_gap])
+    if is_gap.any():
+        values = np.append(values, np.nan)
     return values, np.searchsorted(values, numbers)
 
 

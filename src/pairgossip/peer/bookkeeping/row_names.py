@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from pairgossip.arrays import FloatArray, IntArray
+from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.kernels import as_kernel
 from pairgossip.kernels.exact import statistic
 from pairgossip.order_statistics.distribution import Distribution
@@ -184,7 +184,7 @@ def rank_correlation(one: FloatArray, other: FloatArray) -> float:
     ranks = [Distribution.of(values).middle_ranks(values) for values in (one, other)]
     with np.errstate(all="ignore"):
         correlation = float(np.asarray(np.corrcoef(np.stack(ranks)))[0, 1])
-    if math.isnan(correlation) or max(len(np.unique(ranks[0])), len(np.unique(ranks[1]))) < _VARIED:
+    if math.isnan(correlation) or max(len(distinct(one)) for one in ranks) < _VARIED:
         return correlation
     gamma = statistic(np.column_stack(ranks), as_kernel("goodman-kruskal-gamma"), "v")
     return max(correlation, gamma, key=abs)

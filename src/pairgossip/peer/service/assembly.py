@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import datetime
-import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +18,7 @@ from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.program import SIZE_STEP
 from pairgossip.peer.protocol.state import Standing, State, SumsState
+from pairgossip.peer.service.memory import give_back_memory
 from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
 from pairgossip.peer.specification.agreement import link_name
 from pairgossip.peer.specification.checks import check_link_names
@@ -139,16 +138,9 @@ def assemble(home: Home) -> Assembly:
     except BaseException:
         journal.close()
         raise
-    _give_back_memory()
+    give_back_memory()
     problems = (*([changed] if changed else ()), *_problems(context, state))
     return Assembly(home, context, state, settings, journal, problems)
-
-
-def _give_back_memory() -> None:
-    """Let the system have what reading rows and registers took: the C library would keep it."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
 
 
 def _check_members(home: Home, identity: Identity, members: Members) -> None:

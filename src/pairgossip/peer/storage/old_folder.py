@@ -66,7 +66,7 @@ class OldFolder:
     @property
     def kept(self) -> tuple[_Kept, ...]:
         """The peer's releases, as its folder knows them; none in one of pairgossip 0.2."""
-        file = Home(self.folder).releases
+        file = self.folder / "releases.json"
         if not file.exists():
             return ()
         what = "a list of releases: put it back"
@@ -138,7 +138,7 @@ class OldFolder:
 
     def _read_rows(self) -> Snapshot:
         """Read the copy of its rows that a peer of pairgossip 0.2 kept."""
-        source = Home(self.folder).data
+        source = self.folder / "data.csv"
         if not source.is_file():
             raise missing_file(source)
         table = read_columns(source, self.spec.observed, ",")
@@ -169,7 +169,7 @@ def read_old_folder(folder: str | PathLike[str]) -> OldFolder:
         }
     relay = None
     if "relay" in table:
-        relay = Relay(table["relay"], read_relay_certificate(home.relay))
+        relay = Relay(table["relay"], read_relay_certificate(home.folder / "relay.pem"))
     return OldFolder(
         home.folder,
         identity,

@@ -21,6 +21,7 @@ from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.memory import give_back_memory, limit_memory
 from pairgossip.peer.service.relay_link import open_link
 from pairgossip.peer.service.stopping import EXIT_FAILED, EXIT_UNFIT, stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
@@ -40,6 +41,7 @@ from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import AnyRequest, Reply, Requests
 from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.site.readiness import load_all
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.metrics import MetricsServer
@@ -84,6 +86,8 @@ def run_study(home: StudyHome) -> int:
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
     """
     raise_descriptor_limit()
+    limit_memory()
+    load_all()
     with home.lock():
         parts = StudyParts(home)
         try:
@@ -110,6 +114,7 @@ class StudyService:
         self._requests = Requests(parts.home.folder)
         self._operator = Operator(parts.study, parts.site, parts.journal)
         self._stops = 0
+        self._has_worked = True
         self._tick_at = self._slow_tick_at = self._contact_at = 0.0
         self._wait = _FIRST_CONTACT
         self._connected: set[str] = set()
@@ -196,6 +201,7 @@ class StudyService:
             self._slow_tick_at = now + _SLOW_TICK
             self._carry_out(self._study.tick(_now()))
             self._crowd.clear_out(self._admitted, now)
+            self._give_back_memory()
         self._admit()
         self._report(is_due=is_slow)
 
@@ -204,6 +210,12 @@ class StudyService:
         while names := self._rows.follow(now, self._connected):
             for name in names:
                 self._carry_out(self._study.go_on(name, _now()))
+
+    def _give_back_memory(self) -> None:
+        """Let the system have what questions took that have gone on since the last time."""
+        if self._has_worked:
+            give_back_memory()
+        self._has_worked = False
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
         """Carry out a request of the operator, and say what has become of it."""
@@ -254,6 +266,7 @@ class StudyService:
 
     def _tell(self, told: Told) -> None:
         self._events[told.event] += 1
+        self._has_worked = True
         fields = {} if not told.sentence else {"because": told.sentence}
         if told.question is not None:
             fields["question"] = str(self._parts.journal.number_of(told.question))

@@ -44,6 +44,8 @@ _SCHEMA = (
     "CREATE TABLE secrets (name TEXT PRIMARY KEY, file TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE questions (number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE)",
 )
+_CACHE = 256
+"""KiB of the database kept in memory: the latest of years is read again, and little of it."""
 _WAIT_FOR_OTHERS = 10.0
 """Seconds for which a reader of another process is waited for."""
 _PROTOCOL = "study"
@@ -294,6 +296,7 @@ def _open(path: Path) -> sqlite3.Connection:
     base.text_factory = as_text
     for setting in ("fullfsync", "checkpoint_fullfsync", "secure_delete"):
         base.execute(f"PRAGMA {setting} = ON")
+    base.execute(f"PRAGMA cache_size = -{_CACHE}")
     (mode,) = base.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         base.close()
