@@ -26,7 +26,7 @@ class EstimateArguments(RunArguments):
     target: str = argument(
         "v",
         choices={"v": "all pairs (V-statistic)", "u": "different rows (U-statistic)"},
-        help="v (unless given): over all pairs, a row with itself included; u: over pairs of "
+        help="v (default): over all pairs, including each row with itself; u: over pairs of "
         "different rows.",
         group="statistic",
         label="pairs",
@@ -34,14 +34,14 @@ class EstimateArguments(RunArguments):
     method: str = argument(
         "gosta",
         is_needed=True,
-        help="gosta (unless given), or for fewer messages sketch (no row travels), tracking (any "
+        help="gosta (default), or for fewer messages sketch (no row travels), tracking (any "
         "kernel) or collect (all rows to all); `pairgossip methods` lists all.",
     )
     schedule: str = argument(
         RANDOM,
         choices=SCHEDULES,
-        help="Which exchanges follow each other: random (unless given), ordered, or for sketch and "
-        "averaging also continuized or tree.",
+        help="The order of exchanges: random (default) or ordered; for sketch and averaging also "
+        "continuized or tree.",
     )
     trials: int | Iterable[int] = vary(RunArguments, "trials", shown=20)
     engine: str = argument(

@@ -34,16 +34,16 @@ class MinimizeArguments(RunArguments):
         DUAL_AVERAGING,
         choices=METHODS,
         is_needed=True,
-        help="dual-averaging (unless given): rows and gradients travel; or sketch: nodes average "
-        "sums, from which each computes the gradient over all pairs, and it ends at the optimum.",
+        help="dual-averaging (default): rows and gradients travel; sketch: nodes average sums, "
+        "compute the gradient over all pairs from them, and reach the optimum.",
     )
     schedule: str | None = argument(
         None,
         noun="schedule of averaging",
         choices=SCHEDULES,
         belongs_to=SKETCH,
-        help="With --method sketch, along which exchanges nodes average: tree (unless given; "
-        "exact, the fewest messages), ordered or random.",
+        help="With --method sketch, the exchanges along which nodes average: tree (default; exact, "
+        "the fewest messages), ordered or random.",
     )
     weights: Any = argument(None, kind=object, belongs_to=SKETCH)
     privacy: RandomizedResponse | None = argument(
@@ -52,8 +52,8 @@ class MinimizeArguments(RunArguments):
     iterations: int | None = vary(
         RunArguments,
         "iterations",
-        help="How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given. With --method "
-        "sketch the most rounds; 200 unless given.",
+        help="How long to run: 1000000, 1_000_000 or 1e6; by default 200 per node. With --method "
+        "sketch, the largest number of rounds; by default 200.",
     )
     clock: str = vary(
         RunArguments, "clock", belongs_to=DUAL_AVERAGING, reason="has rounds and no clock"
@@ -64,8 +64,8 @@ class MinimizeArguments(RunArguments):
     checkpoints: int | Sequence[int] | IntArray | None = vary(
         RunArguments,
         "checkpoints",
-        help="How many points the curves have, log-spaced; 12 per decade unless given, or every "
-        "round of --method sketch.",
+        help="The number of points on curves, log-spaced; by default 12 per decade, or every round "
+        "of --method sketch.",
     )
     engine: str = argument("auto", choices=DESCENT_ENGINES)
     tolerance: float | None = argument(
@@ -74,8 +74,8 @@ class MinimizeArguments(RunArguments):
         least=1e-15,
         most=1.0,
         belongs_to=SKETCH,
-        help="With --method sketch: end when a round promises to gain less than this part of the "
-        "zero model's loss; 1e-7 unless given.",
+        help="With --method sketch: end when a round would gain less than this part of the zero "
+        "model's loss; by default 1e-7.",
     )
     accuracy: float | None = argument(
         None,
@@ -83,16 +83,16 @@ class MinimizeArguments(RunArguments):
         least=1e-12,
         most=1e-3,
         belongs_to=SKETCH,
-        help="With --method sketch, how much averages along ordered or random exchanges shrink "
-        "differences between nodes; 1e-6 unless given.",
+        help="With --method sketch, the factor by which averages along ordered or random exchanges "
+        "shrink differences between nodes; by default 1e-6.",
     )
     step: Any = argument(
         None,
         kind=float,
         belongs_to=DUAL_AVERAGING,
         reason="chooses its steps itself",
-        help="Step size c of the paper's c/sqrt(t); unless given, the adaptive step, which needs "
-        "no tuning, or with privacy one chosen by the steepness of the loss.",
+        help="Step size c of the paper's c/sqrt(t); by default the adaptive step, which needs no "
+        "tuning, or with privacy a step that follows from the steepness of the loss.",
     )
     constraint: Proximal | None = None
     penalty: Proximal | None = None

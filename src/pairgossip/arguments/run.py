@@ -54,7 +54,7 @@ class RunArguments:
         noun="number of iterations",
         least=1,
         is_needed=True,
-        help="How long to run: 1000000, 1_000_000 or 1e6; 200 per node unless given.",
+        help="How long to run: 1000000, 1_000_000 or 1e6; by default 200 per node.",
         label="iterations",
         placeholder="200 per node",
     )
@@ -62,8 +62,7 @@ class RunArguments:
     clock: str = argument(
         "sync",
         choices=CLOCKS,
-        help="sync (unless given): all nodes update at every exchange; async: only the two that "
-        "meet.",
+        help="sync (default): all nodes update at every exchange; async: only the two that meet.",
     )
     trials: int | Iterable[int] = argument(1, help="Independent repetitions.", shown=1)
     seed: int | None = argument(
@@ -82,8 +81,8 @@ class RunArguments:
             BEST_LAW: "so that averages settle fastest",
         },
         takes_others=True,
-        help="Which edge comes next: uniform-edges, node-clocks (a node calls a neighbor), or best "
-        "(so that averages settle fastest).",
+        help="The law that draws the next edge: uniform-edges, node-clocks (a node calls a "
+        "neighbor), or best (the fastest for averages).",
         shown=UNIFORM_EDGES,
         label="which exchange comes next",
     )
@@ -91,18 +90,18 @@ class RunArguments:
         None,
         kind=str,
         help='What goes wrong, such as "loss=0.01, churn=100/10, liars=7": loss, half_loss, delay, '
-        "churn=up/down, crashed, liars, attack and lie; nothing unless given.",
+        "churn=up/down, crashed, liars, attack and lie; by default none.",
         label="faults",
         placeholder="none, or loss=0.01",
     )
     checkpoints: int | Sequence[int] | IntArray | None = argument(
         None,
         kind=int,
-        help="How many points the curves have, log-spaced; 12 per decade unless given.",
+        help="The number of points on curves, log-spaced; by default 12 per decade.",
     )
     n_jobs: int | None = argument(
         -1,
-        help="How many trials run at once; -1 for one per core.",
+        help="The number of trials to run at once; -1 for one per core.",
         option="--jobs",
         shown=-1,
     )

@@ -46,9 +46,9 @@ _ON_UNIX = (["peer"], ["relay"], ["swarm"])
 
 
 def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
-    """Print the script by which a shell finishes commands and options at the tab key.
+    """Print a script that completes commands and options at the tab key.
 
-    With --install it is written to where the shell finds it in all sessions to come.
+    With --install, write it to the place where the shell finds it in later sessions.
 
     For example:
 
@@ -58,10 +58,10 @@ def completion_command(shell: str | None = None, /, *, install: Flag = False) ->
     Parameters
     ----------
     shell
-        bash, zsh or fish; the shell this runs in unless given.
+        bash, zsh or fish; by default the shell in which this runs.
     install
-        Write the script to a file of its own. For bash and zsh, a line that reads it is added to
-        ~/.bashrc or ~/.zshrc.
+        Write the script to a file. For bash and zsh, add a line that reads it to ~/.bashrc or
+        ~/.zshrc.
     """
     chosen: Any = choice("shell", _current() if shell is None else shell, _SHELLS)
     if not install:

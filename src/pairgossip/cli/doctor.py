@@ -19,13 +19,12 @@ def doctor_command(
     *,
     json: Json = False,
 ) -> int:
-    """Look at this installation, and at peers' folders, and say what to do about what is wrong.
+    """Check this installation and folders of peers, and say how to mend faults.
 
-    It looks at Python, at what the extras bring, where compiled loops are kept, at the clock and
-    at free space; for each folder of a member of a study at its settings, certificates and source,
-    at whether its peer runs or could listen, and at whether other members or the relay take
-    connections. Nothing is changed, and nothing but an empty connection is sent. It ends with 1 if
-    something is broken.
+    It checks Python, the extras, the folder of compiled loops, the clock and free space. For each
+    folder of a member of a study it checks settings, certificates and source, whether its peer runs
+    or could listen, and whether other members or the relay accept connections. It changes nothing,
+    and sends nothing but an empty connection. The exit code is 1 if something is broken.
 
     For example:
 
@@ -35,7 +34,7 @@ def doctor_command(
     Parameters
     ----------
     folders
-        Folders of members of studies to look at as well.
+        Folders of members of studies to check too.
     """
     from pairgossip.doctor.installation import examine_installation
     from pairgossip.doctor.peers import examine_peer

@@ -49,13 +49,13 @@ class _StatisticOptions:
     interval: Annotated[Level, NEEDED] = None
     target: TargetName = None
     spec: Path | None = None
-    """A run specification, the TOML file that peers agree on: it says columns, label, kernel,
-    target, method and clock, and the ranges in which values must lie."""
+    """A run specification, the TOML file on which peers agree: it gives columns, label, kernel,
+    target, method and clock, and the ranges of values."""
     reference: float | None = None
-    """The exact value, if you know it: then it is not computed."""
+    """The exact value, if you know it; it is then not computed."""
     html: Path | None = None
-    """With a specification of sums, the page to write of what members with these rows would find,
-    and of the report that it asks for."""
+    """With a specification of sums, write a page with the result of members with these rows, and
+    with the report for which it asks."""
 
 
 def estimate_command(
@@ -74,11 +74,10 @@ def estimate_command(
 ) -> int:
     """Estimate a pairwise statistic by gossip, and compare it with the exact value.
 
-    Row k of a file becomes the observation of node k of a network. Node by node and exchange by
-    exchange, all nodes come to know the average of a kernel over all pairs of rows. With
-    --group-by, or with a file for each, a node is a site that holds several rows. With --epsilon
-    nodes use reports of the rows that local differential privacy protects. Ctrl-C keeps what was
-    computed until then.
+    Row k of a file becomes the observation of node k of a network. By exchanges, all nodes learn
+    the average of a kernel over all pairs of rows. With --group-by, or with one file per site, a
+    node is a site that holds several rows. With --epsilon nodes use reports of the rows, which
+    local differential privacy protects. Ctrl-C keeps what was computed so far.
 
     For example:
 

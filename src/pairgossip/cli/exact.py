@@ -51,8 +51,8 @@ class _ExactOptions:
     label: Label = None
     kind: TargetName = None
     group_by: str | None = None
-    """Column that says at which site each row is, or of which patient: the sampling error is also
-    told for sites that are drawn whole, as rows of one site may be alike."""
+    """Column with the site or the patient of each row: also print the sampling error for sites that
+    are drawn whole, because rows of one site may be alike."""
 
     def read(self, files: list[Path], rows: PairOptions) -> tuple[Observations, dict[str, Any]]:
         """Read the rows; return them, and the arguments of `exact` and `test` they make."""
@@ -110,9 +110,9 @@ def exact_command(
 ) -> None:
     """Print the exact value of a pairwise statistic, to all its digits.
 
-    It averages the kernel over all pairs of rows of a file, or of several together: what
-    gossip estimates without ever collecting the data in one place. With --interval, a second line
-    has the sampling error: how far these rows may be from the population they are drawn from.
+    It averages the kernel over all pairs of rows of a file, or of several files together. Gossip
+    estimates this value without collecting the data in one place. With --interval, a second line
+    has the sampling error: the distance of these rows from the population.
 
     For example:
 
@@ -192,12 +192,12 @@ class _TestOptions:
     """What it is compared with."""
 
     null: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None
-    """What the statistic is without an effect. Known, unless given, for auc and concordance (0.5),
-    for auc-difference and for rank correlations (0)."""
+    """The statistic's value without an effect. It is known for auc and concordance (0.5), for
+    auc-difference and for rank correlations (0)."""
     alternative: Annotated[str, NEEDED] = "two-sided"
     """two-sided, or greater or less than the null."""
     interval: float = 0.95
-    """The level of the interval that is printed beside."""
+    """The level of the interval."""
 
     def ask(self, arguments: dict[str, Any], groups: Any) -> SignificanceRequest:
         """Return the test that is asked for, if rows are drawn or whole groups of them."""
@@ -239,20 +239,20 @@ def test_command(
     rows: ComparedRows = ComparedRows(),
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
-    """Test whether a pairwise statistic differs from what it is without an effect.
+    """Test whether a pairwise statistic differs from its value without an effect.
 
-    The value is that of all pairs of rows of a file, or of several together. Its standard error
-    says how far these rows may be from the population they are drawn from, z how many such errors
-    the value is off the null, and p how often chance alone would bring it as far off. The auc and
-    rank correlations of plain rows are tested by their law without an effect, which has an error
-    of its own: p of few rows is counted over all their orders.
+    The value is that of all pairs of rows of a file, or of several files together. Its standard
+    error says how far it may be from the population's value. z is its distance from the null in
+    standard errors, and p the probability of at least this distance by chance alone. The
+    auc and rank correlations of plain rows are tested by their distribution without an effect,
+    which has its own error: with few rows, p is counted over all their orders.
 
-    Of the examples the first asks whether a column tells two classes apart better than a coin does
-    (an AUC of 0.5), and the second whether one column does so better than another: DeLong's paired
-    test, by which two models are compared whose scores of the same rows are two columns. Tests by
-    ranks, such as mann-whitney and spearman, and distance-correlation are kernels here too:
-    `pairgossip kernels` lists all. With distance-correlation, energy-distance and mmd the standard
-    error is the spread over permutations of the rows, and says nothing about the interval.
+    The first example asks whether a column separates two classes better than a coin (an AUC of
+    0.5), and the second whether one column does so better than another. This is DeLong's paired
+    test; it compares two models whose scores of the same rows are two columns. Rank tests, such as
+    mann-whitney and spearman, and distance-correlation are kernels here too: `pairgossip kernels`
+    lists all. With distance-correlation, energy-distance and mmd the standard error is the spread
+    over permutations of the rows, and says nothing about the interval.
 
     For example:
 

@@ -55,8 +55,8 @@ def graph_command(
     """Report how fast gossip spreads on a network; without a name, list the families.
 
     The normalized gap is the rate at which an observation that wanders from neighbor to neighbor
-    forgets where it started: its inverse is the number of exchanges that shrink what is left
-    by a factor e.
+    forgets its start: its inverse is the number of exchanges in which the remaining difference
+    shrinks by a factor e.
 
     For example:
 
@@ -73,7 +73,7 @@ def graph_command(
     seed
         Seed of a random family.
     file
-        A network of your own instead: GraphML (.graphml, .xml) or an edge list.
+        Your own network instead: GraphML (.graphml, .xml) or an edge list.
     advise
         Compare the network with better laws of edges, a few more links, and overlays.
     out

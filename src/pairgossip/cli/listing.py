@@ -23,11 +23,11 @@ def kernels_command(*, json: Json = False) -> None:
 
     A kernel h(x, y) is a function of two observations; the statistic is its average over all
     pairs. Columns in order: the first --column is the first one listed; a last column named
-    label or cluster can also be given with --label. From Python any function of two observations
-    will do. The sketch is what --method sketch averages; kernels without one take tracking.
-    What a kernel is the same as in other software holds for V (over all pairs), U (over pairs of
-    different rows) or, without a letter, for both. Tests that are no averages are listed last: they
-    are for `pairgossip test`.
+    label or cluster can also be given with --label. In Python a kernel may be any function of two
+    observations. --method sketch averages the sketch; for kernels without one take tracking. The
+    equal functions of other software are for V (over all pairs), U (over pairs of different rows)
+    or, without a letter, for both. Tests that are not averages are listed last: they are for
+    `pairgossip test`.
 
     For example:
 
@@ -81,9 +81,10 @@ def _column(name: str) -> str:
 
 
 def methods_command(*, json: Json = False) -> None:
-    """List the methods of estimation: how each runs, who sees what of the rows, what it tolerates.
+    """List the methods of estimation: how each runs, who sees which rows, which faults it
+    tolerates.
 
-    From Python a method of your own is entered with `register`, and listed here too.
+    In Python, `register` adds your own method, and this list shows it too.
 
     For example:
 
@@ -124,8 +125,8 @@ def methods_command(*, json: Json = False) -> None:
 def losses_command(*, json: Json = False) -> None:
     """List the losses: what each learns, the columns it needs, and whether it can be sketched.
 
-    The first part of a name says what is learned, the rest which function of the margin is
-    averaged over pairs. From Python any function of two observations and a model will do.
+    The first part of a name is the kind of model, the rest the function of the margin that is
+    averaged over pairs. In Python a loss may be any function of two observations and a model.
 
     For example:
 
@@ -176,8 +177,8 @@ def dataset_command(
     out
         The CSV file to write; without it the table goes to standard output.
     split
-        Write this many files, one for each site, and deal the rows to them in turn; {} in --out
-        stands for the number of the site, from 1.
+        Write this many files, one for each site, and give them the rows in turn; {} in --out stands
+        for the number of the site, from 1.
     """
     from pairgossip.datasets import CATALOG
     from pairgossip.files import write_text

@@ -67,10 +67,9 @@ class NetworkOptions:
     """Which network the observations live on."""
 
     graph: Annotated[str | None, NEEDED] = None
-    """Family of the network, complete unless given; `pairgossip graph` lists them."""
+    """Family of the network, by default complete; `pairgossip graph` lists them."""
     graph_file: Path | None = None
-    """A network of your own: GraphML (.graphml, .xml) or an edge list; row k goes to its
-    k-th node."""
+    """Your own network: GraphML (.graphml, .xml) or an edge list; row k goes to its k-th node."""
 
     def build(
         self,

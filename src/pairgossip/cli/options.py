@@ -72,31 +72,31 @@ TableFiles = Annotated[
         group=MOST,
         help="A table: CSV whose first line names its columns, plain or .gz, - for standard input; "
         "a file .parquet, .arrow or .feather, a folder of Parquet files, or a query for DuckDB in "
-        "a file .sql. Of several files each is a site, called like its file.",
+        "a file .sql. With several files, each is a site with the name of its file.",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
     Parameter(
         group=MOST,
-        help="Column of numbers to use; repeat it, or separate names by commas, for several. May "
-        "be left out if the file has only one.",
+        help="Column of numbers to use; for several, repeat it or separate names by commas. "
+        "Optional if the file has only one column.",
     ),
 ]
 Label = Annotated[
     str | None,
     Parameter(
         group=MOST,
-        help="Column of labels for kernels that compare classes. Of two numbers the higher one is "
-        "the positive class; text has no order: say it with --classes, or --positive.",
+        help="Column of labels for kernels that compare classes. With two numbers the higher one "
+        "is the positive class; for text give --classes or --positive.",
     ),
 ]
 Classes = Annotated[
     str | None,
     Parameter(
         help="The labels from the lowest to the highest, such as no,yes or none,mild,severe: they "
-        "count as 0, 1, ... in this order, and others are refused. For reports and shared "
-        "counts name all that there may be."
+        "count as 0, 1, ... in this order, and others are refused. For reports and shared counts "
+        "name all possible labels."
     ),
 ]
 Positive = Annotated[
@@ -111,15 +111,15 @@ HomeFolder = Annotated[
 ]
 KERNEL = Parameter(
     group=MOST,
-    help="What is averaged over pairs, such as gini; `pairgossip kernels` lists them.",
+    help="The kernel to average over pairs, such as gini; `pairgossip kernels` lists them.",
 )
 NEEDED = Parameter(group=MOST)
 KernelName = Annotated[str | None, KERNEL]
 Level = Annotated[
     float | None,
     Parameter(
-        help="The level of an interval for the value in the population that rows are drawn from, "
-        "such as 0.95: also tell the sampling error."
+        help="The level of an interval for the value in the population, such as 0.95: also print "
+        "the sampling error."
     ),
 ]
 TargetName = Annotated[str | None, Parameter(help=declared(EstimateArguments)["target"].help)]
@@ -174,11 +174,11 @@ class SketchOptions:
     """What nodes average with --method sketch; --bins and --range are those of private reports."""
 
     sketch_bins: Whole | None = None
-    """With --method sketch, how many bins it has: more are more accurate and make longer messages.
-    Chosen by the kernel unless given."""
+    """With --method sketch, its number of bins: more bins are more accurate and make longer
+    messages. By default the kernel chooses it."""
     sketch_range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
     """With --method sketch, the lowest and highest possible value, such as 0,5000, if all nodes
-    know it; repeat it where two columns differ. Otherwise nodes first tell each other."""
+    know it; repeat it if two columns differ. Otherwise nodes first exchange their ranges."""
 
     def recipe(self, method: str | None, kernel: str | None) -> Recipe | None:
         """Return the kernel's sketch with what the options change; None if they change nothing."""
@@ -235,11 +235,11 @@ class GroupOptions:
     """Sites that hold several rows."""
 
     group_by: str | None = None
-    """Column that says at which site each row is. The nodes of the network are then the sites:
-    with --graph-file those of the same names, or numbers, else in the order of the names."""
+    """Column with the site of each row. The nodes of the network are then the sites: with
+    --graph-file the nodes with the same names, or numbers, else in the order of the names."""
     construction: str | None = None
-    """How sites exchange, with --group-by: lexicographic (unless given; one row at a time, rows of
-    one site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
+    """How sites exchange, with --group-by: lexicographic (default; one row at a time, rows of one
+    site for free), blow-up (never rows of one site) or whole-sets (all rows at once)."""
 
     def check(self, files: Sequence[Path], spec: Path | None) -> None:
         """Raise `InputError` for a construction without sites, and for sites of a specification."""

@@ -11,13 +11,13 @@ from pairgossip.cli.options import Flag, Json, Seed, Whole
 
 
 def errata_command(*, markdown: Flag = False, json: Json = False) -> None:
-    """List what the paper prints wrong, what is right, and the evidence, computed now.
+    """List the errors in the printed paper with corrections and evidence, computed now.
 
-    Every example satisfies the paper's own hypotheses, which are listed with their lines; what
-    fails only beyond them is not listed (one row says that a hypothesis can be done without, by
-    examples beyond it). Lines are those of the paper's LaTeX source. Class A breaks an
-    implementation of what is printed, B makes a printed bound or claim wrong, C leaves it
-    standing: a slip of the pen, a gap in a proof whose result may hold, an inference, or a remark.
+    Every example satisfies the paper's own hypotheses, which are listed with their lines. Errors
+    outside these hypotheses are not listed (one row says that a hypothesis is not needed, with
+    examples outside it). Lines are those of the paper's LaTeX source. Class A breaks an
+    implementation of the printed text, B makes a printed bound or claim wrong, C leaves it valid: a
+    slip of the pen, a gap in a proof whose result may hold, an inference, or a remark.
 
     For example:
 
@@ -47,11 +47,10 @@ def reproduce_command(
 ) -> int:
     """Run the experiments of the paper and write one report about them.
 
-    The report, one HTML file that opens offline, says what was asked and what was found: figures
-    (also as PNG and SVG), tables with the paper's printed value, ours and the ratio, the
-    statements of the paper about what is run checked one by one, the errata with evidence,
-    versions and seeds. Ctrl-C keeps all
-    finished trials; --resume goes on.
+    The report is one HTML file that opens offline. It has figures (also as PNG and SVG); tables
+    with the paper's printed value, ours and the ratio; a check of each statement of the paper about
+    these experiments; the errata with evidence; versions and seeds. Ctrl-C keeps all finished
+    trials; --resume continues.
 
     For example:
 
@@ -64,17 +63,17 @@ def reproduce_command(
     quick
         Shorter runs and 3 trials, in about three minutes.
     list_
-        Say which experiments there are, and run nothing.
+        List the experiments, and run nothing.
     only
-        Experiments to run, several separated by commas; all unless given.
+        Experiments to run, several separated by commas; by default all.
     trials
-        Independent trials; 50 unless given, 3 with --quick. Small networks run a multiple of
-        them, and metric learning at most 10.
+        Independent trials; by default 50, or 3 with --quick. Small networks run a multiple of them,
+        and metric learning at most 10.
     out
-        Folder for results, figures and report.html; pairgossip-reproduction unless given, or
+        Folder for results, figures and report.html; by default pairgossip-reproduction, or
         pairgossip-reproduction-quick.
     jobs
-        Trials run at once; one per core unless given.
+        Trials run at once; by default one per core.
     resume
         Keep the trials that were finished in the same folder, and run only the others.
     seed

@@ -66,11 +66,11 @@ def plan_command(
 ) -> None:
     """Compare all methods: how many messages and bytes each needs to reach an error.
 
-    Row k of a file is the observation of node k of a network, or with --group-by, or with a
-    file for each, a node is a site that holds several rows. What is known from theory is
-    exact or counted, the rest simulated, or fitted to a short run and extrapolated. It also says
-    who gets to see what of the rows and which faults a method tolerates, and ends with the options
-    of `pairgossip estimate` for the method with the fewest messages.
+    Row k of a file is the observation of node k of a network. With --group-by, or with one file per
+    site, a node is a site that holds several rows. Figures are exact or counted if theory gives
+    them; others are simulated, or fitted to a short run and extrapolated. The plan also says who
+    sees which rows and which faults a method tolerates. Its last line has the options of
+    `pairgossip estimate` for the method with the fewest messages.
 
     For example:
 
@@ -80,12 +80,12 @@ def plan_command(
     Parameters
     ----------
     group_by
-        Column that says at which site each row is, as for `pairgossip estimate`.
+        Column with the site of each row, as for `pairgossip estimate`.
     law
-        Which edge comes next where chance decides: uniform-edges, node-clocks (a node calls a
-        neighbor), or best (so that averages settle fastest).
+        The law that draws the next edge in random exchanges: uniform-edges, node-clocks (a node
+        calls a neighbor), or best (the fastest for averages).
     seed
-        Seed of what is simulated.
+        Seed of the simulation.
     out
         Draw the messages of all methods: .png, .pdf or .svg.
     """

@@ -31,9 +31,9 @@ def score_command(
 ) -> None:
     """Score the rows of a file by a trained model; with labels, print the AUC.
 
-    With a label the AUC goes to standard output (after a ranking loss, the share of pairs of
-    different labels in order), otherwise the scores do unless they go to a file. With --interval a
-    second line has its sampling error: how far these rows may be from all that could be drawn.
+    With a label, print the AUC (after a ranking loss, the share of pairs of different labels in
+    order). Without one, print the scores unless --out writes them to a file. With --interval a
+    second line has its sampling error: how far it may be from the population's.
 
     For example:
 
@@ -50,9 +50,9 @@ def score_command(
     file
         A table that has the model's columns, of any kind that `pairgossip exact` reads.
     label
-        Column of labels, those of the model.
+        Column of labels, with the labels of the model.
     out
-        The CSV file to write the scores to, one row per row of the file.
+        The CSV file for the scores, one row per row of the file.
     """
     if interval is not None and label is None:
         raise InputError("An interval is about the AUC, which needs labels: give --label too.")
@@ -137,8 +137,8 @@ def plot_command(
 ) -> None:
     """Draw a saved run, or several on the same axes to compare them.
 
-    A single run is drawn with its exact expectation and its bounds where the file holds them,
-    several by their measured curves, each labeled by the name of its file.
+    A single run is drawn with its exact expectation and its bounds if the file holds them. Several
+    runs are drawn with their measured curves, each labeled with the name of its file.
 
     For example:
 
@@ -156,7 +156,7 @@ def plot_command(
         error: root mean square error over nodes; estimate: estimates around the exact value;
         spread: standard deviation over nodes.
     against
-        What to draw against: exchanges, time (asynchronous runs), messages, bytes or iterations.
+        The horizontal axis: exchanges, time (asynchronous runs), messages, bytes or iterations.
     """
     from pairgossip.results.charts import CHARTS
     from pairgossip.results.loading import load

@@ -47,24 +47,24 @@ class LossOptions:
     """What is learned."""
 
     label: Annotated[str | None, NEEDED] = None
-    """Column of labels, needed unless --spec names it. For auc losses two classes, of which the
-    positive one is to be scored higher: the higher number, or of text what --positive names; for
+    """Column of labels, needed unless --spec names it. For auc losses two classes; the positive one
+    should get higher scores: it is the higher number, or the text that --positive names. For
     ranking losses numbers, or text with --classes."""
     column: Annotated[list[str] | None, NEEDED] = None
-    """Column of features; repeat it, or separate names by commas, for several. All but the label
-    unless given."""
+    """Column of features; for several, repeat it or separate names by commas. By default all but
+    the label."""
     loss: Annotated[str | None, NEEDED] = None
-    """auc- or ranking-, followed by a function of the margin, such as auc-hinge; auc-logistic
-    unless given. `pairgossip losses` lists all, and which of them can be sketched."""
+    """auc- or ranking-, followed by a function of the margin, such as auc-hinge; by default
+    auc-logistic. `pairgossip losses` lists all, and which of them can be sketched."""
     radius: float | None = None
-    """The largest norm of a model; any unless given."""
+    """The largest norm of a model; by default without limit."""
     l1: float | None = None
     """Strength of the penalty on the sum of absolute coefficients."""
     l2: float | None = None
     """Strength of the penalty on the sum of squared coefficients."""
     spec: Path | None = None
-    """A run specification, the TOML file that peers agree on: it says columns, label, loss, step,
-    radius, l2 and clock, and the ranges in which values must lie."""
+    """A run specification, the TOML file on which peers agree: it gives columns, label, loss, step,
+    radius, l2 and clock, and the ranges of values."""
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -77,8 +77,8 @@ class _TrainingOutputs:
     plot: Annotated[Path | None, NEEDED] = None
     """Draw objective and disagreement over the run: .png, .pdf or .svg."""
     against: str = "iterations"
-    """What to draw against: iterations (rounds of a sketch), exchanges, time (asynchronous clock),
-    messages or bytes; messages and bytes are those sent between sites."""
+    """The horizontal axis: iterations (rounds of a sketch), exchanges, time (asynchronous clock),
+    messages or bytes (both between sites)."""
     json: Json = False
 
 
@@ -97,12 +97,12 @@ def train_command(
 ) -> int:
     """Learn by gossip a score that puts higher labels above lower ones.
 
-    Row k of a file becomes the observation of node k of a network. Exchange by exchange, all
-    nodes come to the linear score that minimizes the loss over all pairs of rows; the model
-    written is the mean of theirs. With --group-by, or with a file for each, a node is a site that
-    holds several rows. With --epsilon nodes learn from reports that local differential privacy
-    protects; bins and columns must be few. With --method sketch sums travel, not rows, and a few
-    rounds of averaging end at the best score there is. Ctrl-C keeps what was computed until then.
+    Row k of a file becomes the observation of node k of a network. By exchanges, all nodes learn
+    the linear score that minimizes the loss over all pairs of rows; the command writes the mean of
+    their models. With --group-by, or with one file per site, a node is a site that holds several
+    rows. With --epsilon nodes learn from reports that local differential privacy protects; bins and
+    columns must be few. With --method sketch sums travel instead of rows, and a few rounds of
+    averaging reach the best score. Ctrl-C keeps what was computed so far.
 
     For example:
 

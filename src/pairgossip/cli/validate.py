@@ -53,14 +53,14 @@ def validate_command(
     html: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
 ) -> None:
-    """Validate scores against an outcome: all that a validation of a model publishes.
+    """Validate scores against an outcome: all numbers of a published validation.
 
-    Discrimination is the AUC and the average precision. Calibration, where scores are
-    probabilities, is observed over expected outcomes, intercept and slope, and the Brier score.
-    At thresholds there are sensitivity, specificity, predictive values and net benefit; with --by
-    all of it by group, with the differences between groups. Every number has an interval, and of
-    counts also the two ends between which it lies for certain. The page of --html has figures, and
-    needs nothing to be shown.
+    Discrimination is the AUC and the average precision. Calibration, if scores are probabilities,
+    is observed over expected outcomes, intercept and slope, and the Brier score. Thresholds have
+    sensitivity, specificity, predictive values and net benefit. --by adds all of these by group,
+    with the differences between groups. Every number has an interval, and numbers from counts also
+    the two ends between which they certainly lie. --html writes a page with figures that opens in
+    any browser.
 
     For example:
 
@@ -72,8 +72,8 @@ def validate_command(
     Parameters
     ----------
     thresholds
-        Those that were agreed on before rows were seen, such as 0.1 0.2. Rows with this score or a
-        higher one count as positive.
+        Thresholds that were agreed on before anyone saw the rows, such as 0.1 0.2. Rows with this
+        score or a higher one count as positive.
     interval
         The level of all intervals.
     html

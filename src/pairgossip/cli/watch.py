@@ -56,8 +56,8 @@ class _WatchedOptions:
     """Real peers or saved results, besides or instead of a simulation."""
 
     swarm: Path | None = None
-    """The folder of a swarm, which `pairgossip swarm run --home` makes: its peers are shown,
-    running or not, and never disturbed."""
+    """The folder of a swarm from `pairgossip swarm run --home`: show its peers, running or not,
+    without disturbing them."""
     peers: Annotated[list[str] | None, Parameter(consume_multiple=True)] = None
     """Single peers: their folders, or HOST:PORT of their metrics on this machine."""
     results: list[Path] | None = None
@@ -72,21 +72,21 @@ class SimulatedOptions:
     """What is simulated."""
 
     data: str | None = None
-    """A file of yours, CSV, Parquet or another table, or an embedded data set, see `pairgossip
-    dataset`."""
+    """Your own file, CSV, Parquet or another table, or an embedded data set (see pairgossip
+    dataset)."""
     nodes: Whole | None = None
-    """How many rows to take, one per node; all unless given."""
+    """The number of rows to take, one per node; by default all."""
     column: list[str] | None = None
     """Column of numbers to use; repeat it for several."""
     label: str | None = None
     """Column of labels."""
     positive: str | None = None
-    """The positive one of two labels; of numbers the higher one unless given."""
+    """The positive one of two labels; by default the higher of two numbers."""
     group_by: str | None = None
-    """Column that says at which site each row is: the nodes of the network are then the sites."""
+    """Column with the site of each row: the nodes of the network are then the sites."""
     kernel: Annotated[KernelName, Parameter(group=STATISTIC)] = None
     loss: str | None = None
-    """What is learned instead, such as auc-logistic."""
+    """The loss of a model to learn instead, such as auc-logistic."""
     graph: Annotated[str | None, Parameter(group=NETWORK)] = None
     """Family of the network; `pairgossip graph` lists them."""
 
@@ -97,17 +97,17 @@ class PaceOptions:
     """How it is simulated."""
 
     method: str | None = None
-    """gosta (unless given) or another that `pairgossip methods` lists; of a loss dual-averaging
-    (unless given) or sketch."""
+    """gosta (default) or another that `pairgossip methods` lists; for a loss dual-averaging
+    (default) or sketch."""
     clock: str | None = None
-    """sync (unless given) or async."""
+    """sync (default) or async."""
     schedule: str | None = None
-    """Which exchanges follow each other: random (unless given), ordered, or for sketch and
-    averaging also continuized or tree; of the sketch of a loss tree unless given."""
+    """The order of exchanges: random (default) or ordered; for sketch and averaging also
+    continuized or tree. For the sketch of a loss the default is tree."""
     step: float | None = None
-    """Step size c of c/sqrt(t) for a loss; the adaptive step unless given."""
+    """Step size c of c/sqrt(t) for a loss; by default the adaptive step."""
     seed: Seed | None = None
-    """Seed of all randomness; 0 unless given."""
+    """Seed of all randomness; by default 0."""
     speed: str | None = None
     """Iterations per second, or max."""
 
@@ -127,10 +127,10 @@ class _ServerOptions:
     """Where the page is served."""
 
     port: Whole | None = None
-    """Where to listen; an unused port unless given."""
+    """The port; by default an unused one."""
     host: str = "127.0.0.1"
-    """The name or address that viewers type. Another than this machine itself needs a certificate
-    and its key, and the address printed then holds a token that lets viewers in."""
+    """The name or address that viewers type. Any other than this machine needs a certificate and
+    its key. The printed address then holds a token that lets viewers in."""
     certificate: Path | None = None
     """A certificate for the host, a PEM file."""
     key: Path | None = None
@@ -224,15 +224,15 @@ def watch_command(
     arguments: ArgumentOptions = ArgumentOptions(),
     server: _ServerOptions = _ServerOptions(),
 ) -> None:
-    """Open a web page on this machine in which gossip can be watched.
+    """Open a web page on this machine that shows gossip as it happens.
 
-    Choose data, kernel or loss, network and algorithm in the page, and look on as estimates
-    spread, exchange by exchange. The page asks nothing of any other machine, and its address holds
-    all settings: whoever opens the same address sees the same run. Ctrl-C ends it.
+    Choose data, kernel or loss, network and algorithm in the page, and watch estimates spread,
+    exchange by exchange. The page connects to no other machine, and its address holds all settings:
+    the same address shows the same run. Ctrl-C ends it.
 
-    The same page shows real peers with --swarm or --peers, and saved runs where files or --results
-    are given. With --text peers, or a simulation, are shown in the terminal instead: where nodes
-    average counts for an AUC, with the ROC curves that they know.
+    The same page shows real peers with --swarm or --peers, and saved runs with files or --results.
+    --text shows peers, or a simulation, in the terminal instead. If nodes average counts for an
+    AUC, it also shows their ROC curves.
 
     For example:
 

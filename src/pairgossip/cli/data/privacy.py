@@ -25,21 +25,20 @@ class PrivacyOptions:
     """How every observation is randomized before it is used."""
 
     epsilon: float | None = None
-    """Local differential privacy: no two observations differ in the likelihood of any report by
-    more than a factor e^epsilon; about 1 is usual, smaller is more private."""
+    """Local differential privacy: for any report, the likelihoods under two observations differ by
+    at most a factor e^epsilon; about 1 is usual, smaller is more private."""
     bins: str | None = None
-    """Into how many equal bins the values of a column are put: 16, or 16,8 for two columns.
-    Chosen by the predicted error unless given, if there is no label and the kernel is not about
-    how two columns go together."""
+    """The number of equal bins of a column: 16, or 16,8 for two columns. By default the number with
+    the smallest predicted error, if there is no label and the kernel is not about the relation of
+    two columns."""
     range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
-    """The lowest and highest possible value of a column, such as 0,5000, from what is known
-    beforehand and not from the data; one for all columns, or repeat it for each."""
+    """The lowest and highest possible value of a column, such as 0,5000, known beforehand and not
+    taken from the data; one for all columns, or repeat it for each."""
     rounding: str | None = None
-    """bins (unless given): report the bin; stochastic: round at random to one of two grid
-    points."""
+    """bins (default): report the bin; stochastic: round at random to one of two grid points."""
     columns: str | None = None
-    """together: report the columns of a row as one value with all of epsilon (unless given, with
-    labels); apart: each with its part of epsilon (unless given, without)."""
+    """together (default with labels): report the columns of a row as one value with all of epsilon;
+    apart (default without): report each with its part of epsilon."""
 
     def mechanism(
         self,

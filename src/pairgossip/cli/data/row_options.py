@@ -24,8 +24,8 @@ class RowOptions:
     """Which rows are used, and what their labels count as."""
 
     missing: str = REFUSE
-    """What becomes of rows without an entry in a column that is used (empty, NA, nan, ...): refuse,
-    which names their lines, or drop, which says how many were left out."""
+    """Rows without an entry in a column that is used (empty, NA, nan, ...): refuse names their
+    lines and stops; drop leaves them out and says how many."""
     classes: Classes = None
     positive: Positive = None
 
@@ -102,8 +102,8 @@ class PairOptions(RowOptions):
     """Which rows are used, what their labels count as, and which pairs of them count how much."""
 
     weight: str | None = None
-    """Column that says how often each row counts, a number > 0: a pair counts as often as the
-    product of its rows says."""
+    """Column that says how often each row counts, a number > 0: the weight of a pair is the product
+    of its rows' weights."""
     within: str | None = None
     """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
     between: str | None = None
@@ -116,8 +116,9 @@ class ComparedRows(PairOptions):
     """Which rows are used, which pairs of them count, and which groups of them are compared."""
 
     by: str | None = None
-    """Column of groups to compare, such as sex: the statistic of every group and of all rows, the
-    differences between groups, and whether all are equal. Not the sites of --group-by."""
+    """Column of groups to compare, such as sex: print the statistic of every group and of all rows,
+    the differences between groups, and a test of whether all are equal. These are not the sites of
+    --group-by."""
 
 
 @Parameter(name="*", group=STATISTIC)
@@ -128,7 +129,7 @@ class ValidatedRows(RowOptions):
     by: str | None = None
     """Column of groups to compare, such as sex."""
     within: str | None = None
-    """Column of strata, such as a ward: the AUC is also told for pairs of rows within one."""
+    """Column of strata, such as a ward: also print the AUC over pairs within one stratum."""
     weight: str | None = None
     """Column that says how often each row counts, a whole number."""
 

@@ -97,8 +97,8 @@ class RunOutputs:
     plot_graph: Path | None = None
     """Draw the network, its nodes colored by their final estimates: .png, .pdf or .svg."""
     against: str = "exchanges"
-    """What to draw against: exchanges, time (asynchronous clock), messages, bytes or iterations;
-    messages and bytes are those sent between sites."""
+    """The horizontal axis: exchanges, time (asynchronous clock), messages or bytes (both between
+    sites), or iterations."""
     csv: Path | None = None
     """Write the curves of every trial as a table."""
 

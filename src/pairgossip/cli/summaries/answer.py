@@ -29,10 +29,10 @@ def answer_command(
 ) -> None:
     """Print a statistic of all rows behind one file of counts, or several together.
 
-    The value is read from the counts of all files, as is its sampling error: how far these rows may
-    be from the population they are drawn from. Wherever in their cells the rows are, the statistic
-    lies between two ends for certain. Then there are the parts that were added up. The same rows
-    are not counted twice, and files with other cells or classes do not add up.
+    The counts of all files give the value and its sampling error, the distance of these rows from
+    the population. They also give two ends between which the statistic certainly lies, wherever the
+    rows are in their cells. A table lists the parts that were added up. The same rows are not
+    counted twice, and files with other cells or classes do not add up.
 
     For example:
 

@@ -49,8 +49,8 @@ class _CountedOptions:
         str,
         Parameter(
             group=MOST,
-            help="What is read first: a kernel such as auc, a statistic of order such as median or "
-            "quantile-0.9, or a test by ranks. It says which columns there are.",
+            help="The first statistic to read: a kernel such as auc, an order statistic such as "
+            "median or quantile-0.9, or a rank test. It decides which columns are needed.",
         ),
     ]
     column: Columns = None
@@ -61,19 +61,19 @@ class _CountedOptions:
             group=MOST,
             help="The cells in which rows are counted, the same at all sites: even(0, 1, 1024), "
             "log(1, 1e6), logit(1e-4), whole(0, 100), edges(0, 1, 10), float(12) or quantiles(64); "
-            "even(0, 1).at(0.1, 0.2) has edges at thresholds. Repeat it where two columns differ. "
-            "Fine ones over the values unless given, which do not add up with other files.",
+            "even(0, 1).at(0.1, 0.2) has edges at thresholds. Repeat it if two columns differ. By "
+            "default fine cells over the values, which do not add up with other files.",
         ),
     ] = None
     kind: TargetName = None
     by: str | None = None
-    """Column of groups, of which statistics can be read by themselves, such as sex."""
+    """Column of groups whose statistics can be read separately, such as sex."""
     groups: str | None = None
-    """All groups that there may be, such as f,m; those of the rows unless given."""
+    """All possible groups, such as f,m; by default the groups of the rows."""
     within: str | None = None
     """Column of strata, such as a ward or a year: only pairs of rows within one stratum count."""
     strata: str | None = None
-    """All strata that there may be, such as a,b; those of the rows unless given."""
+    """All possible strata, such as a,b; by default the strata of the rows."""
     weight: str | None = None
     """Column that says how often each row counts, a whole number from 1 to 16."""
 
@@ -122,10 +122,10 @@ class _FileOptions:
     out: Annotated[Path, NEEDED]
     """The file to write, which ends in .summary."""
     name: str | None = None
-    """What the site is called; like the file unless given."""
+    """The name of the site; by default the name of the file."""
     share: Annotated[Whole | None, NEEDED] = None
-    """Write a file that others may have: every count is 0 or at least this number (3, 5 or 10), as
-    rows are counted in blocks of cells. The rows count as released. Exact counts unless given."""
+    """Write a file for others: every count is 0 or at least this number (3, 5 or 10), because rows
+    are counted in blocks of cells. The rows count as released. By default counts are exact."""
 
     def check(self, file: Path, register: RegisterOptions, ids: RowsOptions) -> None:
         """Refuse what cannot be written or noted."""
@@ -174,15 +174,15 @@ def summarize_command(
 ) -> None:
     """Count the rows of a file per cell, and write the counts: a file to keep, or to mail.
 
-    The file is as long as its cells, however many rows there are. Files of several sites that have
-    the same cells add up: `pairgossip answer` reads the statistic of all their rows, with its
-    sampling error and what is certain, and so sites that may mail a file need no peer. Beside the
-    counts it holds the site's name, how many rows there are, when they were counted, and a digest
-    by which the same rows are not counted twice; only this machine can compute it.
+    The size of the file depends on its cells, not on the number of rows. Files of several sites
+    with the same cells add up: `pairgossip answer` reads the statistic of all their rows, with its
+    sampling error and its certain range. So sites that may mail a file need no peer. Beside the
+    counts it holds the site's name, the number of rows, the time of counting, and a digest that
+    prevents counting the same rows twice; only this machine can compute the digest.
 
-    Without --share the counts are exact, and a row alone in its cell is as good as told. With it,
-    what is released of which rows is noted in the register of releases before the file is written,
-    and rows whose columns went out before are refused.
+    Without --share the counts are exact, and reveal a row that is alone in its cell. With it, the
+    release is noted in the register of releases before the file is written, and rows whose columns
+    were released before are refused.
 
     For example:
 
