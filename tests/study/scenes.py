@@ -78,6 +78,21 @@ def restore_before_the_yes() -> None:
     let_go(world)
 
 
+def lose_the_words_of_a_leaver() -> None:
+    """A member that has lost what it has echoed cannot leave by itself: the others evict it."""
+    world = make_study(4)
+    world.back_up(D)
+    hold(world, D, Words)
+    question = ask(world, A, RISK)
+    run(world, 8.0)
+    world.leave(D)
+    world.restore(D)
+    let_go(world)
+    require_phase(world, question, "words", (A, B, C))
+    world.settle(200.0)
+    require_phase(world, question, "ended", (A, B, C))
+
+
 def restore_after_a_release() -> None:
     """A backup from before a release, put back after it, contributes to nothing more."""
     world = make_study(4)
@@ -192,6 +207,7 @@ SCENES = {
     for scene in (
         end_after_the_echo,
         restore_before_the_yes,
+        lose_the_words_of_a_leaver,
         restore_after_a_release,
         read_what_is_open,
         ask_while_one_joins,

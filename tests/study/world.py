@@ -136,7 +136,7 @@ class World(Operators):
             self._later(self.chance.expovariate(1.0), lambda: self.start(name))
             return False
         self.auditor.look(member, study)
-        if study.halted is not None and member.is_wanted and name not in self.liars:
+        if study.halted is not None and name not in self.evicted | self.liars:
             self.evict(name, is_lost=False)
         return True
 
@@ -280,7 +280,10 @@ class World(Operators):
                 self._evict_forgetful()
 
     def _evict_forgetful(self) -> None:
-        """Let operators evict whoever has echoed, and lost its words by a restored backup."""
+        """Let operators evict whoever has echoed, and lost its words by a restored backup.
+
+        Also one that has asked to leave, for it is not let go before its words are there.
+        """
         awaited = {
             who
             for _, view in self.open_questions()
@@ -288,7 +291,7 @@ class World(Operators):
             for who in view.awaited
         }
         for who in sorted(awaited):
-            if self.members[who].was_restored and self.members[who].is_wanted:
+            if self.members[who].was_restored and who not in self.evicted:
                 self.evict(who, is_lost=False)
 
     def running(self) -> list[Member]:
