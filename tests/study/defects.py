@@ -288,6 +288,11 @@ def forget_releases(patch: Patch) -> None:
     patch.setattr(releases.Releases, "hinder", lambda self, run: "")
 
 
+@_defect("of two questions for one column neither goes first", "never end")
+def wait_for_each_other(patch: Patch) -> None:
+    patch.setattr(questions.Questions, "_give_way", lambda self, run, rival: [])
+
+
 @_defect("a proof of a lie ends nothing", "words are shown to a liar|not ended|know the liar")
 def ignore_lies(patch: Patch) -> None:
     patch.setattr(Standing, "lie", property(lambda self: None))

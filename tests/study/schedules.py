@@ -70,7 +70,9 @@ def draw_world(seed: int, **classes: Any) -> World:
     shifted = frozenset(k for k in range(size) if chance.random() < 0.1)
     announces = chance.random() < 0.7
     faults = draw_faults(chance)
-    world = World(size, seed, faults, shifted=shifted, announces=announces, **classes)
+    careful = random.Random(f"careful {seed}").random() < 0.3
+    facts = {"shifted": shifted, "announces": announces, "is_careful": careful, **classes}
+    world = World(size, seed, faults, **facts)
     for _ in range(chance.randint(2, 5)):
         plan_question(world, chance)
     for _ in range(chance.choice([0, 1, 2])):

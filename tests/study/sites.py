@@ -15,7 +15,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
 from pairgossip.peer.protocol.state import Released
 from pairgossip.study.protocol.records import Piece, Question, Yes
-from pairgossip.study.protocol.site import Offer, Verdict
+from pairgossip.study.protocol.site import Offer, Reserved, Verdict
 
 Table = tuple[int, ...]
 """Sums modulo 2^64 of one round."""
@@ -214,6 +214,8 @@ class PlantedSite:
     """What policy says of a column; "ask" unless it is named."""
     shift: int = 0
     folder: Folder = field(default_factory=Folder)
+    is_careful: bool = False
+    """Whether a yes waits while another question with this site's yes may count its column."""
     is_changed: bool = False
     """Whether the source is not what it was, so that nothing can be read."""
     contributed: list[Contributed] = field(default_factory=list)
@@ -226,6 +228,8 @@ class PlantedSite:
     told: Callable[[str, bytes, list[Table] | None, bool], None] = lambda *_: None
     """Called with the member, a question, its sums if it has a result, and whether it is shown."""
     archive: Callable[[bytes], Sequence[bytes]] = lambda _: ()
+    has_promised: Callable[[bytes], bool] = lambda _: False
+    """Whether this site's yes to a question is on its disk."""
 
     def judge(self, name: bytes, question: Question) -> Verdict:
         answer = self.verdicts.get(read_layout(question).column, "ask")
@@ -234,11 +238,20 @@ class PlantedSite:
     def offer(self, name: bytes, question: Question) -> Offer:
         self._read()
         column = read_layout(question).column
+        if self.is_careful and question.repeats is None:
+            self._refuse_reserved(name, column)
         pieces = self._eligible(name, column, question.repeats)
         self.folder.offered[name] = column, pieces
         disclosure = hashlib.sha256(b"words" + question.text.encode()).digest()
         commitment = hashlib.sha256(b"rows" + self.member.encode()).digest()
         return Offer(disclosure, commitment, pieces, columns=frozenset({column}))
+
+    def _refuse_reserved(self, name: bytes, column: str) -> None:
+        over = self.folder.given_up.keys() | self.folder.results.keys() | {name}
+        for other, (counted, pieces) in self.folder.offered.items():
+            is_open = other not in over and self.has_promised(other)
+            if is_open and counted == column and any(one.rows for one in pieces):
+                raise Reserved("Another question has this site's yes: wait for it.", other)
 
     def _eligible(self, name: bytes, column: str, repeats: bytes | None) -> tuple[Piece, ...]:
         """The same pieces again where words are repeated, else those not promised elsewhere."""

@@ -13,7 +13,11 @@ from tests.study.defects import DEFECTS
 from tests.study.schedules import run_schedule
 
 MOST_SEEDS = 40
-FIRST_SEEDS = {"pieces without rows are counted": 9, "differences are not looked at": 6}
+FIRST_SEEDS = {
+    "pieces without rows are counted": 9,
+    "differences are not looked at": 6,
+    "of two questions for one column neither goes first": 539,
+}
 """Where a search begins that takes long from 1."""
 BY_SCENE: dict[str, Callable[[], None]] = {
     "an ending counts beside an echo of its member": scenes.end_after_the_echo,
@@ -61,4 +65,4 @@ def test_a_scene_without_a_defect_breaks_nothing(scene: Callable[[], None]) -> N
 
 def test_no_defect_is_lost() -> None:
     """Two of the same name would be one."""
-    assert len(DEFECTS) == 22
+    assert len(DEFECTS) == 23

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pairgossip.study.protocol.records import Card
+from pairgossip.study.protocol.records import Card, Yes
 from pairgossip.study.protocol.site import (
     Action,
     ContactSoon,
@@ -45,6 +45,8 @@ class World(Operators):
     site_class: type[PlantedSite] = PlantedSite
     shifted: frozenset[int] = frozenset()
     """Members whose machines round otherwise."""
+    is_careful: bool = False
+    """Whether sites count a column for one question at a time."""
     announces: bool = True
     """Whether rows are announced before they are asked about."""
     now: float = 0.0
@@ -75,6 +77,7 @@ class World(Operators):
         card = Card(name, f"site-{number}", name, f"host-{number}")  # its seal goes by its name
         verdicts = {"open": "yes", "closed": "no"}
         site = self.site_class(name, verdicts, shift=int(number in self.shifted))
+        site.is_careful = self.is_careful
         member = Member(name, card, site)
         member.disk.point = self._points_of(member)
         member.disk.committed = lambda record: self.auditor.committed(member, record)
@@ -87,6 +90,10 @@ class World(Operators):
         """Let a site come to the points where it may be killed, and tell what it contributes."""
         member.site.point = member.disk.point
         member.site.archive = lambda name: member.disk.journal.archive.get(name, ())
+        member.site.has_promised = lambda name: any(
+            isinstance(one, Yes) and (one.question, one.member) == (name, member.id)
+            for one in member.disk.decoded.values()
+        )
         member.site.contributed = self.auditor.contributed
         member.site.told = self.auditor.closed
 
@@ -101,6 +108,7 @@ class World(Operators):
         member.site = self.site_class(
             name, member.site.verdicts, member.site.shift, member.site.folder
         )
+        member.site.is_careful = self.is_careful
         self._connect(member)
         member.study = self._make_study(member)
         self._note("start", name)

@@ -193,8 +193,9 @@ def _print_one(question: QuestionStatus) -> None:
     write_line("What leaves this machine:" if question.adds else "Nothing leaves this machine:")
     for sentence in question.leaves:
         write_line(f"- {clean_text(sentence, 2000)}")
-    write_line("")
-    write_line(write_toml(question.text).rstrip())
+    if question.text:
+        write_line("")
+        write_line(write_toml(question.text).rstrip())
     if question.needs_operator:
         number = question.number
         write_line("")

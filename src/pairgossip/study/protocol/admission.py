@@ -7,17 +7,15 @@ once: what is held is known to be genuine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pairgossip.study.protocol import ratchet
-from pairgossip.study.protocol.archive import Archive
 from pairgossip.study.protocol.desk import Desk
 from pairgossip.study.protocol.lists import Lists
 from pairgossip.study.protocol.question import Run
+from pairgossip.study.protocol.questions import Questions
 from pairgossip.study.protocol.records import (
     AnyRecord,
-    BadRecord,
     Digests,
     Echo,
     Ending,
@@ -25,7 +23,6 @@ from pairgossip.study.protocol.records import (
     Statement,
     Words,
     Yes,
-    decode,
     digest_of,
     payload_of,
     topic_of,
@@ -38,22 +35,17 @@ MOST_OPEN = 8
 class Admission:
     """Looks at what others give."""
 
-    def __init__(
-        self, desk: Desk, lists: Lists, runs: Mapping[bytes, Run], archive: Archive
-    ) -> None:
-        self._desk, self._lists, self._runs, self._archive = desk, lists, runs, archive
+    def __init__(self, desk: Desk, lists: Lists, questions: Questions) -> None:
+        self._desk, self._lists, self._questions = desk, lists, questions
+        self._runs, self._archive = questions.runs, questions.archive
 
-    def look_at(self, content: bytes) -> AnyRecord | None:
-        """Return the record if it is new, fits, and is genuine; else None."""
-        try:
-            record = decode(content)
-        except BadRecord:
-            return None
+    def look_at(self, record: AnyRecord, now: int) -> AnyRecord | None:
+        """Return a record if it is new, fits, and is genuine; else None."""
         about = topic_of(record)
         if about in self._archive.lines or self._desk.store.find(digest_of(record)) is not None:
             return None
         certificate = self._find_certificate(record)
-        if certificate is None or not self._fits(record):
+        if certificate is None or not self._fits(record, now):
             return None
         is_genuine = self._desk.keys.verify(certificate, payload_of(record), record.signature)
         return record if is_genuine else None
@@ -76,9 +68,9 @@ class Admission:
         card = named.cards.get(record.member)
         return None if card is None else card.certificate
 
-    def _fits(self, record: AnyRecord) -> bool:
+    def _fits(self, record: AnyRecord, now: int) -> bool:
         if isinstance(record, Question):
-            return self._is_in_turn(record)
+            return self._is_in_turn(record) and self._is_asked_here(record, now)
         run = self._runs.get(topic_of(record))
         if run is None:
             return True
@@ -95,11 +87,23 @@ class Admission:
             return False
         return sum(one.ending is None and not one.is_done for one in own) < MOST_OPEN
 
+    def _is_asked_here(self, question: Question, now: int) -> bool:
+        """Whether its member may ask this one; of others' questions only the past is learned.
+
+        One that has asked before it has heard of the present list is told no.
+        """
+        if self._desk.me not in self._lists.known[question.list].ids:
+            return True
+        here, asker = self._lists.current, question.member
+        is_there = here is not None and asker in here.ids
+        return is_there and self._questions.pace.allows(asker, now)
+
     def _fits_phase(self, record: Any, run: Run) -> bool:
         match record:
             case Yes():
                 is_about = run.question.adds and record.list == run.question.list
-                return is_about and ratchet.is_usable(record.key)
+                is_told = self._questions.releases.are_announced(record)
+                return is_about and is_told and ratchet.is_usable(record.key)
             case Ending():
                 return record.kind != "withdrawn" or record.member == run.question.member
             case Digests() | Echo():

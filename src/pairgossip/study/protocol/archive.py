@@ -13,7 +13,8 @@ from pairgossip.study.protocol.store import Held
 
 _NOTE = "archive/"
 _DONE = frozenset({"question", "yes", "statement"})
-_HIDDEN = frozenset({"question", "ending"})
+_HIDDEN = frozenset({"ending"})
+"""Nobody needs the text of a question that has ended without words: who has it open has it."""
 
 
 class Line(msgspec.Struct, frozen=True, array_like=True):

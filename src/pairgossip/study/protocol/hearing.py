@@ -7,7 +7,7 @@ this member has already said something else, it stops for good.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.admission import Admission
@@ -18,9 +18,12 @@ from pairgossip.study.protocol.questions import Questions
 from pairgossip.study.protocol.records import (
     NO_DIGEST,
     AnyRecord,
+    BadRecord,
     Question,
     Words,
     Yes,
+    decode,
+    digest_of,
     encode,
     slot_of,
     topic_of,
@@ -29,6 +32,8 @@ from pairgossip.study.protocol.site import Action, ContactSoon, Kept, Save, Told
 from pairgossip.study.protocol.spreading import Give, Have, Ids, Spreading, Want, decode_frame
 
 _HALTED = "halted"
+_MOST_REFUSED = 1 << 13
+"""Digests of refused records that are remembered."""
 _RESTORED = (
     "This peer has said something else before: its folder is a restored backup, and going on from "
     "it would show what it must not. Stop it for good, have the others evict it, and join anew."
@@ -49,7 +54,9 @@ class Hearing:
         self._desk, self._lists, self._questions = desk, lists, questions
         self._audience, self._spreading = audience, spreading
         self._runs = questions.runs
-        self._admission = Admission(desk, lists, questions.runs, questions.archive)
+        self._admission = Admission(desk, lists, questions)
+        self._refused: set[bytes] = set()
+        """Digests of records of others that were not taken: they do not make this one unsure."""
 
     def doubt_what_is_known(self) -> None:
         """Sign nothing of what was known before a start, until another has shown what it has."""
@@ -104,12 +111,12 @@ class Hearing:
         """Take what is new, and go on with what it is about."""
         actions, touched = list[Action](), dict[bytes, None]()
         for content in contents:
-            record = self._admission.look_at(content)
+            record = self._look_at(content, now)
             if record is None:
                 continue
             if self._is_contradicted(record):
                 return [*actions, *self._halt()]
-            if saved := self._take(record):
+            if saved := self._take(record, now):
                 actions.append(saved)
                 touched[about := topic_of(record)] = None
                 if about in self._runs and self._desk.me not in self._runs[about].members:
@@ -122,7 +129,20 @@ class Hearing:
             actions += self._audience.follow_lists(now)
         return [*actions, *self._questions.go_on(touched, now), ContactSoon()]
 
-    def _take(self, record: AnyRecord) -> Save | None:
+    def _look_at(self, content: bytes, now: int) -> AnyRecord | None:
+        """Return what is to be taken, and remember for a while what is not."""
+        try:
+            record = decode(content)
+        except BadRecord:
+            return None
+        looked_at = self._admission.look_at(record, now)
+        if looked_at is None and record.member != self._desk.me:
+            if len(self._refused) >= _MOST_REFUSED:
+                self._refused.clear()
+            self._refused.add(digest_of(record))
+        return looked_at
+
+    def _take(self, record: AnyRecord, now: int) -> Save | None:
         """Hold a record, of others or forgotten by this member."""
         about = topic_of(record)
         if isinstance(record, Words) and record.member == self._desk.me and not self._note(record):
@@ -140,8 +160,15 @@ class Hearing:
             self._lists.may_sign = NO_DIGEST not in self._questions.unsure
             if about in self._runs:
                 self._runs[about].note_shown()
-        notes = self._questions.releases.note_seen(record) if isinstance(record, Yes) else {}
-        return self._desk.save((Kept(encode(record)),), notes=notes)
+        return self._desk.save((Kept(encode(record)),), notes=self._note_taken(record, now))
+
+    def _note_taken(self, record: AnyRecord, now: int) -> Mapping[str, bytes | None]:
+        """Return what is written down of a record beside itself."""
+        if isinstance(record, Yes):
+            return self._questions.releases.note_seen(record)
+        if isinstance(record, Question) and self._desk.me in self._runs[digest_of(record)].members:
+            return self._questions.pace.spend(record.member, now)
+        return {}
 
     def _note(self, words: Words) -> bool:
         """Record words of this member's that others have: they were shown before a backup."""
@@ -162,7 +189,8 @@ class Hearing:
         return [self._desk.save(notes={_HALTED: b"yes"}), Told("restored", sentence=_RESTORED)]
 
     def _has_all(self, ids: Ids) -> bool:
-        return all(self._desk.store.find(one) is not None for one in ids.digests)
+        find, refused = self._desk.store.find, self._refused
+        return all(find(one) is not None or one in refused for one in ids.digests)
 
     def _make_sure(self, topics: Iterable[bytes], now: int) -> list[Action]:
         """Sign again what is about topics of which this member has forgotten nothing."""

@@ -97,18 +97,34 @@ class Lists:
         return None
 
     def _is_credible(self, new: MemberList, card: Card) -> bool:
-        """Whether the card of a signer is known, or others that are known have signed the list."""
+        """Whether a signer is known here, or the list is one that led to the present one.
+
+        Whom no operator here has accepted signs nothing else: a member can make up any number.
+        """
         if not _is_in_order(new):
             return False
-        if new.digest not in self.known and self._count_signed(card.id) >= _MOST_LISTS:
-            return False
         known = self._known_card(card.id)
-        return new.digest in self.known if known is None else known.certificate == card.certificate
+        if known is None:
+            return new.digest in self._past
+        is_new = new.digest not in self.known
+        if is_new and self._count_signed(card.id) >= _MOST_LISTS:
+            return False
+        return known.certificate == card.certificate
 
     def _count_signed(self, member: str) -> int:
-        """Return how many lists a member has signed that do not exist."""
+        """Return how many lists a member has signed that do not exist, or lead nowhere."""
+        past = self._past
         signed = (one for one in self.known if self._said("assent", one, member))
-        return sum(not self.exists(one) for one in signed)
+        return sum(one not in past if past else not self.exists(one) for one in signed)
+
+    @property
+    def _past(self) -> dict[bytes, None]:
+        """The digests of the present list and of those before it, as far as they are known."""
+        here, past = self.current, dict[bytes, None]()
+        while here is not None:
+            past |= {here.digest: None, here.parent: None}
+            here = self.known.get(here.parent)
+        return past
 
     def _known_card(self, member: str) -> Card | None:
         if member == self.card.id:
@@ -122,10 +138,10 @@ class Lists:
         return None if card is None else card.certificate
 
     def _certificate_of(self, member: str) -> str | None:
-        """Return the certificate of a member of any list; the first that was known stays."""
+        """Return the certificate of a member of this study, also of one that was."""
         if (card := self._known_card(member)) is not None:
             return card.certificate
-        found = (self._certificate_in(digest, member) for digest in self.known)
+        found = (self._certificate_in(digest, member) for digest in self._past)
         return next((one for one in found if one is not None), None)
 
     def take(self, held: Held) -> None:

@@ -9,8 +9,9 @@ from pairgossip.errors import InputError
 from pairgossip.study.protocol.archive import Archive, find_rest, line_of
 from pairgossip.study.protocol.desk import Desk
 from pairgossip.study.protocol.lists import Lists
+from pairgossip.study.protocol.pace import Pace
 from pairgossip.study.protocol.question import FAILURES, Run, chains_name, key_name
-from pairgossip.study.protocol.records import Question, digest_of
+from pairgossip.study.protocol.records import EndingKind, Question, digest_of
 from pairgossip.study.protocol.releases import Releases
 from pairgossip.study.protocol.site import Action, Reserved, Told
 from pairgossip.study.protocol.standing import Progress
@@ -22,6 +23,10 @@ LONGEST_WAIT = 366 * 86_400
 _DECIDED = "decided/"
 _VISIBLE = b"visible"
 """Noted of a yes that holds even where differences tell this member's numbers."""
+_GIVES_WAY = (
+    "'{}' has asked for the same columns at the same moment, and its question goes first: ask "
+    "again once that has ended."
+)
 _NO_TABLE = (
     "All have signed the result, but this peer has forgotten the sums, as in a restored backup: "
     "it has no table to read again."
@@ -36,6 +41,7 @@ class Questions:
         self.runs: dict[bytes, Run] = {}
         self.archive = Archive(desk)
         self.releases = Releases(desk, lists, self.archive, self.runs)
+        self.pace = Pace(desk)
         self.past: deque[Progress] = deque(maxlen=_MOST_PAST)
         self.unsure: set[bytes] = set()
         """Topics known before the start of which no other member has shown what it has."""
@@ -87,6 +93,8 @@ class Questions:
             return actions
         now = self._now = max(self._now, now)
         for run in [self.runs[name] for name in names if name in self.runs]:
+            if run.name not in self.runs:
+                continue  # it has given way to another of them
             run.may_speak = run.name not in self.unsure
             if self._desk.me not in run.members:
                 actions += self._take_history(run)
@@ -138,6 +146,8 @@ class Questions:
         try:
             return self._say_yes(run, is_visible=is_visible)
         except Reserved as problem:
+            if actions := self._give_way(run, problem.rival):
+                return actions + self._try_yes(run, is_visible=is_visible)
             if run.name in self.reserved:
                 return []
             self.reserved.add(run.name)
@@ -151,7 +161,27 @@ class Questions:
             return []
         if not run.may_speak:
             return self.decide(run.name, is_visible=is_visible)
-        return self._say_yes(run, is_visible=is_visible)
+        try:
+            return self._say_yes(run, is_visible=is_visible)
+        except Reserved as problem:
+            if actions := self._give_way(run, problem.rival):
+                # What was withdrawn stays so, whatever becomes of this one.
+                return [*actions, *self.decide(run.name, is_visible=is_visible)]
+            raise
+
+    def _give_way(self, run: Run, rival: bytes) -> list[Action]:
+        """End a question that this one waits for, and that does not go first, before it begins.
+
+        Of two that are asked at once for the same columns each may have the yes of some, who wait
+        for its end. The one with the lower name goes first, so that no two wait for each other.
+        """
+        second = self.runs.get(rival)
+        if second is None or rival < run.name or second.round > 0 or not second.may_speak:
+            return []
+        name = self._lists.known[run.question.list].cards[run.question.member].name
+        kind: EndingKind = "withdrawn" if second.question.member == self._desk.me else "no"
+        ended = second.end(kind, _GIVES_WAY.format(name))
+        return [*ended, *self.go_on([rival], 0)] if ended else []
 
     def decide(self, name: bytes, *, is_visible: bool = False) -> list[Action]:
         """Note that the operator says yes."""
@@ -216,6 +246,8 @@ class Questions:
         notes = self.releases.forget(name, is_disclosed=is_disclosed)
         if (decided := _DECIDED + name.hex()) in self._desk.notes:
             notes[decided] = None
+        if is_disclosed:
+            notes |= self.pace.give_back(run.question.member)
         secrets = {one: None for one in self._desk.secrets if one.startswith(name.hex())}
         save = self._desk.save(secrets=secrets, notes=notes)
         notes = {**notes, **self.archive.add(name, line)}

@@ -86,6 +86,11 @@ class Releases:
         announced = {one.member for one in self._batches()}
         return not announced or announced.issuperset(run.members)
 
+    def are_announced(self, yes: Yes) -> bool:
+        """Return whether a yes adds no rows but those of which all can know beforehand."""
+        announced = {(one.member, one.number) for one in self._batches()}
+        return not announced or pieces_of([yes]) <= announced
+
     def choose_pieces(self, name: bytes, question: Question, offer: Offer) -> tuple[Piece, ...]:
         """Return this member's pieces with no rows in those that have to wait for others.
 

@@ -17,6 +17,11 @@ from pairgossip.study.protocol.records import Card, Piece, Question, Yes
 class Reserved(InputError):
     """A yes has to wait for another question's end; the sentence is for this operator alone."""
 
+    def __init__(self, sentence: str, rival: bytes = b"") -> None:
+        super().__init__(sentence)
+        self.rival = rival
+        """The name of that question, where it is known."""
+
 
 class Verdict(NamedTuple):
     """What a site's operator says of a question, by policy or by hand."""

@@ -19,6 +19,7 @@ from pairgossip.study.protocol.audience import Audience
 from pairgossip.study.protocol.desk import Desk, Keys
 from pairgossip.study.protocol.hearing import Hearing
 from pairgossip.study.protocol.lists import Lists
+from pairgossip.study.protocol.pace import MOST_A_DAY
 from pairgossip.study.protocol.question import Run
 from pairgossip.study.protocol.questions import LONGEST_WAIT, Questions
 from pairgossip.study.protocol.records import (
@@ -217,7 +218,7 @@ class Study:
             raise InputError("A question expires within a year: give it less time.")
         unsigned = Question(
             member=self._desk.me,
-            list=self._check_may_ask(text),
+            list=self._check_may_ask(text, now),
             number=self._next_number(now),
             text=text,
             expires=expires,
@@ -230,7 +231,8 @@ class Study:
         verdict = self._desk.site.judge(name, unsigned)
         if verdict.answer == "no":
             raise InputError(verdict.because)
-        actions = self._desk.say(unsigned)
+        paid = self._desk.save(notes=self._questions.pace.spend(self._desk.me, now))
+        actions = [paid, *self._desk.say(unsigned)]
         signed = self._desk.store.find(name)
         assert signed is not None
         self._questions.add(signed.record)
@@ -239,7 +241,7 @@ class Study:
         actions += self._questions.decide(name, is_visible=note_visible is not None)
         return name, [*actions, *self._questions.go_on([name], now)]
 
-    def _check_may_ask(self, text: str) -> bytes:
+    def _check_may_ask(self, text: str, now: int) -> bytes:
         """Return the list at which a question is asked."""
         here, own = self._lists.current, self._desk.me
         if self.halted is not None:
@@ -253,6 +255,11 @@ class Study:
             raise InputError(
                 f"{MOST_OPEN} questions of this peer are open, and others take no more: wait for "
                 "one to end, or withdraw one."
+            )
+        if not self._questions.pace.allows(own, now):
+            raise InputError(
+                f"This peer has asked {MOST_A_DAY} questions within a day that added no rows, and "
+                "others take no more: ask again in five minutes."
             )
         if len(text) > LONGEST_TEXT:
             raise InputError(f"The question's text is longer than {LONGEST_TEXT:,} characters.")

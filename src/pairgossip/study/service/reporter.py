@@ -50,6 +50,9 @@ _SETTLED = (
 """What never changes of a question."""
 _LONGEST = 2_000
 """Characters of a member's sentence; a longer one is cut."""
+_LONGEST_KEPT = 4_000
+"""Characters of a specification that is kept though the question came to nothing."""
+_FORGOTTEN = "Nothing has left: the question ended, and its long text is not kept."
 _NOTICE = datetime.timedelta(days=30)
 """How long before its end a certificate is spoken of."""
 
@@ -157,7 +160,16 @@ class StudyReporter:
                 changes |= {"phase": "done", **self._find_answer(name)}
             elif line is not None:
                 changes["ending"] = Ending(line.kind, "", clean_text(line.because, _LONGEST))
-            files.write_question(self._home, msgspec.structs.replace(before, **changes))
+            is_disclosed = before.is_disclosed or (line is not None and line.is_disclosed)
+            changes["is_disclosed"] = is_disclosed
+            self._keep(msgspec.structs.replace(before, **changes))
+
+    def _keep(self, question: QuestionStatus) -> None:
+        """Write a question, but for the text of others' long ones of which nothing has come."""
+        is_nothing = question.phase == "ended" and not question.is_disclosed
+        if is_nothing and not question.is_own and len(question.text) > _LONGEST_KEPT:
+            question = msgspec.structs.replace(question, text="", leaves=(_FORGOTTEN,))
+        files.write_question(self._home, question)
 
     def _end_of(self, progress: Progress) -> Phase:
         """Return how a question has ended that is not followed any more."""
@@ -184,7 +196,7 @@ class StudyReporter:
             **facts,
         )
         self._written[progress.name] = written
-        files.write_question(self._home, written)
+        self._keep(written)
 
     def _describe_question(self, progress: Progress) -> dict[str, Any]:
         """Return what never changes of a question."""

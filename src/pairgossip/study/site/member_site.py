@@ -336,7 +336,8 @@ class MemberSite:
             column = min(rival.scores & scores)
             raise Reserved(
                 f"Question {number} has your yes and counts column '{column[:64]}', too: wait "
-                f"until it has ended, or end it (peer questions {number})."
+                f"until it has ended, or end it (peer questions {number}).",
+                rival.question,
             )
 
     def _find_traveling(self, besides: bytes) -> bytes | None:

@@ -1,0 +1,50 @@
+"""How many questions of one asker are taken over time, so that nobody fills disks by asking.
+
+Each question costs its asker some of a day's allowance, and gives it back once words of it were
+shown, as all members have said yes to that. What is too much for now is not kept: it is asked for
+again at each contact, and taken later. So members whose clocks differ take a question at different
+times, but all take it; and a member that exceeds its allowance holds up its own questions alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pairgossip.study.protocol.desk import Desk
+
+MOST_A_DAY = 288
+"""Questions of one member that are taken within a day and of which no words are shown."""
+_EACH = 86_400 // MOST_A_DAY
+"""Seconds after which one more is taken."""
+_DAY = MOST_A_DAY * _EACH
+_NOTE = "asked/"
+
+
+class Pace:
+    """What is left of each asker's allowance, by this member's clock."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def allows(self, member: str, now: int) -> bool:
+        """Return whether one more question of a member is taken."""
+        return self._wait(member, now) <= _DAY - _EACH
+
+    def spend(self, member: str, now: int) -> Mapping[str, bytes | None]:
+        """Return what is written down with a question that is taken."""
+        return self._note(member, now + self._wait(member, now) + _EACH)
+
+    def give_back(self, member: str) -> Mapping[str, bytes | None]:
+        """Return what is written down once words of a question are shown."""
+        return self._note(member, self._until(member) - _EACH)
+
+    def _wait(self, member: str, now: int) -> int:
+        """Return the seconds until the allowance is whole; 0 where the clock was set back."""
+        left = self._until(member) - now
+        return left if 0 < left <= _DAY else 0
+
+    def _until(self, member: str) -> int:
+        return int(self._desk.notes.get(_NOTE + member, b"0"))
+
+    def _note(self, member: str, until: int) -> Mapping[str, bytes | None]:
+        return {_NOTE + member: b"%d" % until}
