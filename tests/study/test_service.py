@@ -31,7 +31,7 @@ from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import find_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
-from pairgossip.study.service.requests import Accept, Ask, Join, Requests
+from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Requests
 from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
 from pairgossip.study.site.folder import StudyHome, create_study
