@@ -227,4 +227,4 @@ def test_of_two_that_are_asked_at_once_the_one_with_the_lower_name_goes_first(
     assert {node.study.archived[first].kind for node in nodes} == {"done"}
     line = nodes[2].study.archived[second]
     assert line.kind in ("withdrawn", "no")
-    assert "has asked for the same columns at the same moment" in line.because
+    assert "has asked at the same moment for the same columns" in line.because

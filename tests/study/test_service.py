@@ -225,7 +225,7 @@ def test_a_column_is_counted_for_one_open_question_at_a_time(
     if second.asked_by == "ann":  # else it has waited from its beginning, and goes on
         ending = StudyReading(cleo).question(second.number).ending
         assert ending is not None
-        assert "'bob' has asked for the same columns at the same moment" in ending.because
+        assert "'bob' has asked at the same moment for the same columns" in ending.because
 
 
 def test_an_asker_may_let_totals_of_its_rows_be_computed(homes: list[StudyHome]) -> None:

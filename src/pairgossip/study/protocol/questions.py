@@ -24,8 +24,8 @@ _DECIDED = "decided/"
 _VISIBLE = b"visible"
 """Noted of a yes that holds even where differences tell this member's numbers."""
 _GIVES_WAY = (
-    "'{}' has asked for the same columns at the same moment, and its question goes first: ask "
-    "again once that has ended."
+    "'{}' has asked at the same moment for the same columns, or for rows to travel, and its "
+    "question goes first: ask again once that has ended."
 )
 _NO_TABLE = (
     "All have signed the result, but this peer has forgotten the sums, as in a restored backup: "
@@ -172,8 +172,8 @@ class Questions:
     def _give_way(self, run: Run, rival: bytes) -> list[Action]:
         """End a question that this one waits for, and that does not go first, before it begins.
 
-        Of two that are asked at once for the same columns each may have the yes of some, who wait
-        for its end. The one with the lower name goes first, so that no two wait for each other.
+        Of two that are asked at once each may have the yes of some, who wait for its end. The one
+        with the lower name goes first, so that no two wait for each other.
         """
         second = self.runs.get(rival)
         if second is None or rival < run.name or second.round > 0 or not second.may_speak:

@@ -328,7 +328,8 @@ class MemberSite:
             number = self._number(other)
             raise Reserved(
                 f"Rows travel for question {number}, which has your yes, and they do for one at a "
-                f"time: wait until it has ended, or end it (peer questions {number})."
+                f"time: wait until it has ended, or end it (peer questions {number}).",
+                other,
             )
         rival = self.offers.find_rival(scores, name)
         if rival is not None and question.repeats is None:
