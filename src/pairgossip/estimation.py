@@ -63,89 +63,88 @@ def estimate(
         One observation per node: n numbers, or n rows, of anything that `exact` takes. Labels
         travel with the observation, as its last column.
     columns
-        The names of the data's columns to use; by default all that no other argument names.
+        The names of the data's columns to use; by default all columns that no other argument names.
     kernel
-        What is averaged over pairs: a built-in name (see ``pg.kernels.CATALOG``), a `Kernel`, a
-        `Ratio`, or any NumPy function of two blocks of observations. ``method="averaging"``
-        averages the data itself and takes none.
+        The function to average over pairs: a built-in name (see ``pg.kernels.CATALOG``), a
+        `Kernel`, a `Ratio`, or any NumPy function of two blocks of observations.
+        ``method="averaging"`` averages the data itself and takes none.
     graph
         A `Graph`, or the name of a family, built on n nodes with its default parameters.
     groups, construction
-        The site of every row: the name or number of a node of the graph, or any label, one node
-        per label in their order; the graph is then the network of the sites. Rows take part as
-        nodes of their own and meet the rows of neighboring sites, and those of their own site for
-        free (``"lexicographic"``) or not at all (``"blow-up"``). With ``"whole-sets"`` sites swap
-        all the rows they hold at once. ``method="sketch"`` and ``"collect"`` always have one sketch
-        or set of rows per site.
+        The site of every row: the name or number of a node of the graph, or any label, one node per
+        label in their order; the graph is then the network of the sites. Each row is a node and
+        meets the rows of neighboring sites; it meets rows of its own site for free
+        (``"lexicographic"``) or not at all (``"blow-up"``). With ``"whole-sets"`` sites swap all
+        the rows that they hold at once. ``method="sketch"`` and ``"collect"`` always have one
+        sketch or set of rows per site.
     missing
-        What becomes of rows that lack a value of the data, the label or the group (NaN, None):
-        ``"refuse"``, with their numbers, or ``"drop"``, which leaves them out and warns
-        (`RowsDropped`); ``run.rows_dropped`` says how many.
+        Rows that lack a value of the data, the label or the group (NaN, None): ``"refuse"`` names
+        their numbers; ``"drop"`` leaves them out and warns (`RowsDropped`), and
+        ``run.rows_dropped`` is their number.
     classes, positive
         The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
-        in this order, and a label that is not among them is refused. Or the higher one of two,
-        ``positive="yes"``. Of numbers the higher one is positive unless this says otherwise; text
-        has no order, and is refused where one is needed.
+        in this order, and other labels are refused. With two labels, the higher one is enough:
+        ``positive="yes"``. By default the higher of two numbers is positive; text has no order, and
+        is refused if one is needed.
     privacy
-        A mechanism such as ``pg.privacy.RandomizedResponse(1.0, bins=16, range=(0, 5000))``:
-        every trial randomizes each observation once, and nodes use the reports alone. With a
-        seed, the reports repeat and so protect nobody, which is for simulations; without one
-        they come from the operating system's secure source.
+        A mechanism such as ``pg.privacy.RandomizedResponse(1.0, bins=16, range=(0, 5000))``: every
+        trial randomizes each observation once, and nodes use only the reports. With a seed, for
+        simulations, the reports repeat and so protect nobody; without one they come from the
+        operating system's secure source.
     method, clock, order
-        ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"weighted-gosta"`` (``"async"`` only; what
-        peers run), ``"u1"``, ``"u2"`` or ``"averaging"``; GoSta-sync updates before each exchange
-        as printed (``"update-first"``, the default) or after it as in the proofs
-        (``"exchange-first"``). ``"sketch"`` averages features of the rows from which the statistic
-        is read, ``"tracking"`` the changes of every node's own mean, and ``"collect"`` passes all
-        rows on; `plan` compares them. Where nodes may lie: ``"clipped-gosta"``, which doubts
-        rows far from all others too, ``"clipped-sketch"`` and ``"clipped-averaging"``
-        (``"async"`` only). `pairgossip methods` lists what each method tolerates.
+        ``"gosta"`` (clock ``"sync"`` or ``"async"``), ``"weighted-gosta"`` (``"async"`` only; peers
+        run it), ``"u1"``, ``"u2"`` or ``"averaging"``; GoSta-sync updates before each exchange as
+        printed (``"update-first"``, the default) or after it as in the proofs
+        (``"exchange-first"``). ``"sketch"`` averages features of the rows that give the statistic,
+        ``"tracking"`` the changes of every node's own mean, and ``"collect"`` passes all rows on;
+        `plan` compares them. If nodes may lie: ``"clipped-gosta"``, which also doubts rows far from
+        all others, ``"clipped-sketch"`` and ``"clipped-averaging"`` (``"async"`` only). `pairgossip
+        methods` lists what each method tolerates.
     law
-        Which edge rings: ``"uniform-edges"``, or ``"node-clocks"`` (a uniform node calls a uniform
-        neighbor), ``"best"``, which `pairgossip.networks.best_law` finds, or the probability of
-        every edge, in the order of ``graph.edges``.
+        The law that draws the next edge: ``"uniform-edges"``, ``"node-clocks"`` (a uniform node
+        calls a uniform neighbor), ``"best"``, which `pairgossip.networks.best_law` finds, or the
+        probability of every edge, in the order of ``graph.edges``.
     schedule, relaxation
-        Which exchanges follow each other: ``"random"`` ones by the law; ``"ordered"`` sweeps over
-        all edges, in which averaged numbers move ``relaxation`` of the way to each other (chosen
-        by the graph unless given; 1/2 is the mean); and for methods that only average,
-        ``"continuized"`` (random edges and a second register) or ``"tree"`` (up and down a tree,
-        2n - 2 messages).
+        The order of exchanges: ``"random"`` by the law; ``"ordered"`` sweeps over all edges, in
+        which averaged numbers move ``relaxation`` of the way to each other (by default the graph
+        chooses it; 1/2 is the mean); and for methods that only average, ``"continuized"`` (random
+        edges and a second register) or ``"tree"`` (up and down a tree, 2n - 2 messages).
     faults
-        What goes wrong, such as ``pg.Faults(loss=0.01, liars=7)`` or "loss=0.01, liars=7": lost,
-        half-lost and slow exchanges, nodes that come and go, crash or lie. ``run.honest`` are the
-        nodes that neither lie nor crash, and ``run.honest_error`` is theirs.
+        Faults, such as ``pg.Faults(loss=0.01, liars=7)`` or "loss=0.01, liars=7": lost, half-lost
+        and slow exchanges, nodes that come and go, crash or lie. ``run.honest`` are the nodes that
+        neither lie nor crash, and ``run.honest_error`` is their error.
     sketch
-        For ``method="sketch"`` one of ``pg.sketches``, or an object of yours with
-        ``features(rows)`` and ``readout(mean)``; chosen by the kernel unless given.
+        For ``method="sketch"`` one of ``pg.sketches``, or your own object with ``features(rows)``
+        and ``readout(mean)``; by default the kernel chooses it.
     iterations, checkpoints
-        How long to run (200 per node unless given), and when to write down: log-spaced unless
-        given, a number of checkpoints, or the iterations themselves.
+        The length of the run, by default 200 iterations per node; and when to record: a number of
+        checkpoints, log-spaced, or the iterations themselves.
     trials, seed, n_jobs
-        Independent repetitions, how many or which (``range(50, 100)``; see `join_trials`); each
-        depends only on the seed and its own number, not on how many run at once. ``n_jobs=-1``
-        uses all cores; ``None`` follows ``joblib.parallel_config``.
+        Independent repetitions: their number, or a list of their numbers (``range(50, 100)``; see
+        `join_trials`). Each depends only on the seed and its own number, not on the others.
+        ``n_jobs=-1`` uses all cores; ``None`` follows ``joblib.parallel_config``.
     target
         ``"v"``: average over all ordered pairs; ``"u"``: over pairs of different observations.
     reference
         The exact value if you know it (one per node for ``"u1"``); otherwise it is computed, for
         a kernel without closed form only up to 20,000 rows.
     interval
-        The level of intervals, such as 0.95: nodes then learn on the same exchanges how far the
-        statistic of these rows may be from that of the population they are drawn from
-        (``run.sampling_error``, ``run.interval``), besides how far they still are from the
-        statistic of these rows (``run.gossip_error``).
+        The level of intervals, such as 0.95. On the same exchanges nodes then also learn how far
+        the statistic of these rows may be from that of the population (``run.sampling_error``,
+        ``run.interval``), and how far they still are from the statistic of these rows
+        (``run.gossip_error``).
     until
         ``"enough"`` ends a trial when every node's gossip error is a tenth of its sampling error,
-        if that is before ``iterations``: what is left of it then hardly counts.
+        if that is before ``iterations``: the rest of the gossip error then hardly counts.
     weights, within, between
         How often each row counts; the stratum of every row, if only pairs within one stratum
         count, or only those between two.
     record
         ``"nodes"`` keeps every node's estimate at every checkpoint, ``"summary"`` the curves and
-        the final estimates only. Chosen by size unless given.
+        the final estimates only. The default depends on the size of the run.
     engine
         ``"auto"``, ``"fused"``, ``"tokens"`` or ``"plain"``; all give the same numbers to rounding.
-        A method of your own (``pairgossip.algorithms.methods.register``) runs on ``"plain"``.
+        Your own method (``pairgossip.algorithms.methods.register``) runs on ``"plain"``.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with the number of iterations made since it was last called.
@@ -153,7 +152,7 @@ def estimate(
     Returns
     -------
     Run
-        Ctrl-C returns what was computed until then, with ``status == "interrupted"`` and an
+        Ctrl-C returns what was computed so far, with ``status == "interrupted"`` and an
         `InterruptedRun` warning.
 
     Examples

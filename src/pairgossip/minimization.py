@@ -66,25 +66,25 @@ def minimize(
         One observation per node, of anything that `exact` takes; labels travel with the
         observation, as its last column.
     columns
-        The names of the data's columns to use; by default all that no other argument names.
+        The names of the data's columns to use; by default all columns that no other argument names.
     loss
         A built-in name (see ``pg.losses.CATALOG``), a `Loss` with your own pair features, or a
         `GeneralLoss` with your own value and gradient.
     method
-        ``"dual-averaging"`` swaps rows and averages gradients of the pairs that nodes hold: for
-        any loss. ``"sketch"`` averages sums from which every node computes the gradient over all
-        pairs, and takes steps of L-BFGS: for AUC and ranking losses of up to 32 grades. No row
-        is passed on, but the sums of a node with a single row tell it. An iteration is a round of
-        averaging, and it ends at the optimum.
+        ``"dual-averaging"`` swaps rows and averages gradients of the pairs that nodes hold: for any
+        loss. ``"sketch"`` averages sums from which every node computes the gradient over all pairs,
+        and takes steps of L-BFGS: for AUC and ranking losses of up to 32 grades. No row is passed
+        on, but the sums of a node with a single row reveal it. An iteration is a round of
+        averaging, and the run ends at the optimum.
     schedule
-        Of the averages of ``"sketch"``: ``"tree"`` (exact, the fewest messages), ``"ordered"``, or
+        For the averages of ``"sketch"``: ``"tree"`` (exact, the fewest messages), ``"ordered"``, or
         ``"random"`` exchanges.
     weights
-        How often each row counts, of ``"sketch"``: positive numbers.
+        How often each row counts, with ``"sketch"``: positive numbers.
     graph, groups, construction, missing, classes, positive, law, clock
         As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
     faults
-        As for `estimate`, for ``"dual-averaging"``; models of honest nodes alone are judged.
+        As for `estimate`, with ``"dual-averaging"``; only models of honest nodes are judged.
     privacy
         As for `estimate`: nodes take debiased gradients at reports, which sum over all pairs of
         cells, so that bins and columns must be few. Objectives are those of the raw data.
@@ -92,8 +92,8 @@ def minimize(
         By default ``pg.steps.adaptive()``, which needs no tuning. Or a step size gamma(t), a
         function of the iteration that never increases, such as ``pg.steps.inverse_sqrt(0.1)``;
         ``"paper"`` is R/(L sqrt(t)) with R the radius of the ball (1 without one) and L the
-        Lipschitz constant of the loss. With privacy, whose noise the adaptive step would take
-        for slopes, ``"paper"`` is the default, with the size of debiased gradients for L.
+        Lipschitz constant of the loss. With privacy the adaptive step would mistake noise for
+        slopes, so ``"paper"`` is the default, with the size of debiased gradients for L.
     constraint, penalty
         ``pg.Ball``, ``pg.Box``, ``pg.PSD``; ``pg.L1``, ``pg.SquaredL2``.
     iterations, checkpoints, trials, seed, n_jobs, progress
@@ -102,21 +102,21 @@ def minimize(
         Compute the gradient bias at the checkpoints; by default up to 2,000 nodes, and never with
         the adaptive step, to which the paper's analysis does not apply.
     judged
-        How many nodes' models are judged at each checkpoint; by default all, up to 2,000. Of a
-        loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model takes
-        all n^2 pairs: by default all up to 256 nodes, beyond as many as take 17 million pairs, at
-        least 10. They are evenly spaced; objectives and their spread are of these nodes alone.
-        With method "sketch" 0 judges none: objectives are then what nodes know of their own, from
-        the second round on, at no cost.
+        The number of nodes whose models are judged at each checkpoint; by default all, up to 2,000.
+        With a loss without closed form (a `GeneralLoss`, or a `Loss` without ``risk``) each model
+        takes all n^2 pairs: by default all models are judged up to 256 nodes, and beyond that as
+        many as take 17 million pairs, at least 10. They are evenly spaced; objectives and their
+        spread are only those of these nodes. With method "sketch" 0 judges none: objectives are
+        then the nodes' own estimates, from the second round on, at no cost.
     start
-        A `Fit`, or the file of one, to go on from, up to more ``iterations`` in all: with the
-        same data, loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed,
-        trials, judged nodes and reports are the start's. Functions are the same if they give the
-        same values at a few pairs. Curves are joined.
+        A `Fit`, or its file, to continue, with more ``iterations`` in all: with the same data,
+        loss, privacy, clock, law, step, penalty and constraint; graph, groups, seed, trials, judged
+        nodes and reports are the start's. Functions are the same if they give the same values at a
+        few pairs. Curves are joined.
     tolerance, accuracy
-        Of ``"sketch"``: it ends when a round promises to gain less than this part of the zero
-        model's objective, 1e-7; and averages along edges shrink differences between nodes to this
-        part, 1e-6.
+        For ``"sketch"``: end when a round would gain less than this part of the zero model's
+        objective, by default 1e-7; and shrink differences between nodes to this part in averages
+        along edges, by default 1e-6.
     engine
         ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
         algorithms.

@@ -80,54 +80,54 @@ def test(
     graph: Graph | str | None = None,
     **options: Any,
 ) -> Any:
-    """Test whether a statistic differs from what it is without an effect.
+    """Test whether a statistic differs from its value without an effect.
 
     Parameters
     ----------
     data, kernel, kind, labels, groups, weights, within, between, columns
     missing, classes, positive
         As in `exact`. ``"auc"``, ``"kendall"``, ``"kendall-b"``, ``"somers-d"`` and
-        ``"goodman-kruskal-gamma"`` of plain rows are tested by their law without an effect, given
-        the ties: p is counted over all orders of few rows, and otherwise that of a normal z by the
-        variance of that law, as in `scipy.stats.mannwhitneyu` and `scipy.stats.kendalltau`. With
-        groups, strata or another null, p goes with the interval. Other kernels have that of a
-        normal z by their sampling error, and with groups that of Student's t; of
-        ``"auc-difference"`` this is DeLong's paired test of two scores. Or one of the tests by
-        ranks, ``"mann-whitney"``,
+        ``"goodman-kruskal-gamma"`` of plain rows are tested by their distribution without an
+        effect, given the ties. With few rows p is counted over all their orders; otherwise it is
+        that of a normal z with the variance of that distribution, as in `scipy.stats.mannwhitneyu`
+        and `scipy.stats.kendalltau`. With groups, strata or another null, p agrees with the
+        interval. For other kernels p is that of a normal z with their sampling error, and with
+        groups that of Student's t; for ``"auc-difference"`` this is DeLong's paired test of two
+        scores. The kernel may also be a rank test, ``"mann-whitney"``,
         ``"mann-whitney-continuity"``, ``"wilcoxon-rank-sum"``, ``"brunner-munzel"``,
-        ``"kolmogorov-smirnov"`` and ``"spearman"``, which know their null; or
+        ``"kolmogorov-smirnov"`` and ``"spearman"``, which have a known null; or
         ``"distance-correlation"`` of the last column with the others.
     by
-        The group of every row, such as a sex: every group is tested, and beside it whether groups
-        differ; what is returned is a `GroupTable`, whose ``tests`` are the results. Not on a graph.
+        The group of every row, such as a sex: test every group, and whether groups differ. The
+        result is a `GroupTable` with the results as ``tests``. Not on a graph.
     null
-        What the statistic is without an effect; known for the AUC (0.5), differences and rank
+        The statistic's value without an effect; known for the AUC (0.5), differences and rank
         correlations (0).
     alternative
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     seed
-        Of the permutations by which ``"energy-distance"``, ``"mmd"`` and
-        ``"distance-correlation"`` are tested, or of the exchanges on a graph.
+        Seed of the permutations for ``"energy-distance"``, ``"mmd"`` and
+        ``"distance-correlation"``, or of the exchanges on a graph.
     interval
-        The level of the interval beside the test, 0.95 unless given; tests by ranks have none.
+        The level of the interval, by default 0.95; rank tests have none.
     graph
-        If given, nodes hold the rows and every one makes the test by gossip: tests by ranks from
-        averaged bins, others with the sampling error that `estimate` tells. Of the AUC and of rank
-        correlations, p is that of their law without an effect: counted by ``method="sketch"`` if
-        every cell holds one value of few rows, with ties as far as cells tell otherwise, and
-        without ties by methods that swap rows, whose p is then too large; ``run.p_law`` says
-        which, and a warning if it matters. Groups are then sites, and p is that of rows drawn, or
-        of sites drawn where they swap whole sets.
+        If given, nodes hold the rows and every node makes the test by gossip: rank tests from
+        averaged bins, others with the sampling error of `estimate`. For the AUC and rank
+        correlations, p is that of their distribution without an effect. With ``method="sketch"`` it
+        is counted if there are few rows and every cell holds one value; otherwise it allows for
+        ties as far as cells show them. Methods that swap rows see no ties, and their p is then too
+        large. ``run.p_law`` says which applies, and a warning if it matters. Groups are then sites,
+        and p is that of drawing rows, or of drawing sites if these swap whole sets.
     options
         With a graph, arguments of `estimate`, such as ``iterations``, ``schedule`` and ``until``;
-        of kernels also ``method``.
+        for kernels also ``method``.
 
     Returns
     -------
     TestResult, GroupTable or Run
         Without a graph ``value``, ``error``, ``z``, ``p``, ``interval`` and ``law``, which says
-        where p comes from. With one what `estimate` returns:
-        ``estimates``, ``sampling_error`` and ``p_value`` are those of every node.
+        where p comes from. With one, the result of `estimate`: ``estimates``, ``sampling_error``
+        and ``p_value`` have one entry per node.
 
     Examples
     --------

@@ -128,29 +128,30 @@ def exact(
         or the path of a file, ``.csv`` or ``.csv.gz``. Labels are an array too, or the name of a
         column of the data; so are groups, weights and strata.
     columns
-        The names of the data's columns to use; by default all that no other argument names.
+        The names of the data's columns to use; by default all columns that no other argument names.
     kernel
         A kernel, a function of several averages such as a ratio (NaN if the lower one is 0), the
         name of a built-in kernel, or a function of two blocks of observations.
     kind
-        "v" averages over all n^2 pairs, own pairs included; "u" over the n(n - 1) others.
+        "v" averages over all n^2 pairs, including each row with itself; "u" over the n(n - 1)
+        others.
     progress
         Called with the fraction done, from 0 to 1.
     interval
-        The level of an interval, such as 0.95: what is returned is then an `Answer`, with the
-        sampling error of the statistic, by Hoeffding's projection (for the AUC: DeLong's).
+        The level of an interval, such as 0.95. The result is then an `Answer`, with the sampling
+        error of the statistic by Hoeffding's projection (for the AUC, DeLong's).
     groups
         The site, or the patient, of every row: rows of one group may depend on each other, and the
         error is that of drawing whole groups.
     weights
         How often each row counts. Whole numbers are frequencies: intervals are those of the rows
-        repeated as often, which warns (`ManyRows`) if they are above 5 on average. For other
-        weights intervals need groups, one per row if need be.
+        repeated as often, with a warning (`ManyRows`) if they are above 5 on average. For other
+        weights intervals need groups, if necessary one per row.
     within, between
         The stratum of every row: only pairs within one stratum count, or only those between two.
     by
-        The group of every row, such as a sex, to compare: what is returned is then a `GroupTable`,
-        with the statistic of every group's rows and the differences between groups.
+        The group of every row, such as a sex, to compare. The result is then a `GroupTable`, with
+        the statistic of every group's rows and the differences between groups.
     missing
         ``"refuse"`` rows that lack a value or a label (NaN, None), or ``"drop"`` them, which warns
         (`RowsDropped`).
@@ -158,8 +159,8 @@ def exact(
         The labels from the lowest to the highest, as in ``["no", "yes"]``: they count as 0, 1, ...
         in this order.
     positive
-        The higher one of two labels, instead of ``classes``. Of numbers the higher one is positive
-        unless this says otherwise; text has no order, and is refused where one is needed.
+        The higher one of two labels, instead of ``classes``. By default the higher of two numbers
+        is positive; text has no order, and is refused if one is needed.
 
     Examples
     --------

@@ -52,21 +52,21 @@ def plan(
     """Predict how many messages each method needs to reach an error, and what it shows to whom.
 
     Averaging of sketches is predicted from the spectrum of the network, to first order in the
-    error; what no theory knows is simulated, or fitted to a pilot run and marked so.
+    error. Figures without a theory are simulated, or fitted to a pilot run and marked as such.
 
     Parameters
     ----------
     data, kernel, graph, labels, groups, columns, missing, classes, positive, target, law
-        As for `estimate`; the law of random edges. Node k holds row k, or with groups a site all
-        its rows: its sketch, or its set of rows, travels as one, and token methods exchange single
-        rows, those of one site for free.
+        As for `estimate`; the law is that of random edges. Node k holds row k, or with groups a
+        site holds all its rows. The sketch, or the set of rows, of a site travels as one; token
+        methods exchange single rows, within a site for free.
     error
         The root mean square error over nodes to reach, as a part of the exact value: 0.01 for 1 %.
     sketch
         As for `estimate`. With declared ranges, as in ``pg.sketches.Bins(16, range=(0, 5000))``,
-        nodes need not learn first where the rows lie, which halves the messages along a tree.
+        nodes need not first learn the range of the rows, which halves the messages along a tree.
     seed
-        Of what is simulated.
+        Seed of the simulations.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with 1 after every method.
@@ -74,9 +74,8 @@ def plan(
     Returns
     -------
     Plan
-        ``plan.best`` is the method with the fewest messages. Methods that pass rows on by
-        themselves until all know all (``"collect"``) are counted to their end, where they are
-        exact.
+        ``plan.best`` is the method with the fewest messages. Methods that pass on rows until all
+        nodes know all (``"collect"``) are counted to their end, where they are exact.
 
     Examples
     --------
