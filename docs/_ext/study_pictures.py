@@ -74,7 +74,17 @@ def phases() -> str:
         _arrow("M503 36 V16 H215 V34"),
         _text(359, 12, "small", "a further round, with keys of its own"),
         *_box(
-            10, 150, 338, 62, "end", "ended", "no, withdrawn, expired, cannot:", "nothing is shown"
+            60, 150, 288, 62, "end", "ended", "no, withdrawn, expired, cannot:", "nothing is shown"
+        ),
+        *_box(
+            10,
+            236,
+            338,
+            62,
+            "leaves",
+            "rows",
+            "of a question whose rows travel:",
+            "until all have exchanged enough",
         ),
         *_box(
             442,
@@ -86,9 +96,11 @@ def phases() -> str:
             "counts as shown;",
             "late words may still finish it",
         ),
-        *map(_arrow, ("M71 98 V148", "M215 98 V148", "M330 98 V148", "M503 98 V148")),
+        *map(
+            _arrow, ("M35 98 V234", "M100 98 V148", "M215 98 V148", "M330 98 V148", "M503 98 V148")
+        ),
     ]
-    return _svg(720, 222, "The phases of a question, and its ends", shapes)
+    return _svg(720, 308, "The phases of a question, and its ends", shapes)
 
 
 def _box(x: int, y: int, width: int, height: int, kind: str, name: str, *lines: str) -> list[str]:
