@@ -3,9 +3,9 @@
     python -m benchmarks.study_questions --peers 5 --questions 50 --kills 10
 
 Members are processes over TLS on this machine that accept by policy. Prints the seconds from `ask`
-to the result that all have signed, one question after the other, and the memory of a peer before
-and after; then the same of questions that are all asked at once while one peer is killed again and
-again. Every question is about a column of its own. Ends with 1 if a question is not answered, or
+to the result that all have signed, one question after the other, and what a peer's memory grows by
+and its record is; then the same of questions that are all asked at once while one peer is killed
+again and again. Every question is about a column of its own. Ends with 1 if one is not answered, or
 by members in different words.
 """
 
@@ -27,6 +27,10 @@ from pairgossip.field import Asked
 from tests.study.real import Site, running, until
 
 PATIENCE = 600.0
+LOOKS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""After how many questions memory is looked at."""
+SETTLE = 2.0
+"""Seconds until a peer has given back what it does not need."""
 SPEC = """\
 kernel = "auc"
 columns = ["{name}"]
@@ -84,27 +88,25 @@ def _policy(names: Sequence[str]) -> str:
 
 def _ask_in_a_row(sites: Sequence[Site], count: int) -> None:
     """Ask one question after the other, each of another member."""
-    times, memory = [], sites[0].memory()
+    time.sleep(SETTLE)
+    times, memory, worked = [], sites[0].memory(), sites[0].work()
+    print(f"{len(sites)} peers: memory of the first {memory / 1e6:.1f} MB at its start", flush=True)
     for k in range(count):
         site = sites[k % len(sites)]
         began = time.monotonic()
         asked = site.peer.ask(site.folder.parent / f"c{k}.toml").wait(PATIENCE)
         times.append(time.monotonic() - began)
-        if k == 0:  # what is loaded for the first has been loaded
-            settled, worked = sites[0].memory(), sites[0].work()
         assert asked.result.rows
+        if k + 1 in LOOKS or k + 1 == count:
+            time.sleep(SETTLE)
+            grown = (sites[0].memory() - memory) / 1e6
+            record = sites[0].record() / 1e6
+            print(f"after {k + 1}: {grown:+.1f} MB, its record {record:.1f} MB", flush=True)
     first, rest = times[0], times[1:] or times
     print(
-        f"{len(sites)} peers, {count} questions in a row: signed by all after {first:.2f} s at "
-        f"first, then {statistics.median(rest):.2f} s (median), {max(rest):.2f} s at most"
-    )
-    if rest is not times:
-        work = (sites[0].work() - worked) / len(rest)
-        print(f"a peer works {work:.2f} s for a question, idle moments included")
-    grown = sites[0].memory() - settled
-    print(
-        f"memory of a peer: {memory / 1e6:.0f} MB before, {settled / 1e6:.0f} MB after one "
-        f"question, {grown / 1e6:+.1f} MB after {count}"
+        f"{count} questions in a row: signed by all after {first:.2f} s at first, then "
+        f"{statistics.median(rest):.2f} s (median), {max(rest):.2f} s at most; a peer works "
+        f"{(sites[0].work() - worked) / count:.2f} s for a question, idle moments included"
     )
 
 

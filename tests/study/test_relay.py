@@ -17,7 +17,7 @@ from pairgossip.study.site.folder import open_study
 from tests.cli.running import main
 from tests.peer.zenoh_people import free_address
 
-from .real import SPEC, found_study, running, until
+from .real import SPEC, Site, found_study, running, until
 from .test_real_peers import exact_auc, has_questions, wait_for_list
 
 
@@ -31,16 +31,24 @@ def relayed(home: Path) -> Iterator[subprocess.Popen[bytes]]:
             relay.kill()
 
 
+def is_connected(site: Site, name: str) -> bool:
+    status = site.reading.status()
+    return status is not None and name in status.neighbors and status.neighbors[name].connected
+
+
 def test_a_study_by_a_relay(tmp_path: Path) -> None:
     place, home = free_address(), tmp_path / "relay"
     assert main(["relay", "init", "--home", str(home), "--address", place]) == 0
     sites = found_study(tmp_path, 3, relay=home / "relay.txt", **{"least-cell": 1})
     invitations = [str(one.invitation) for one in sites]
-    assert main(["relay", "allow", "--home", str(home), *invitations]) == 0
+    assert main(["relay", "allow", "--home", str(home), *invitations[:2]]) == 0
     spec = tmp_path / "auc.toml"
     spec.write_text(SPEC)
     with running(sites):
         with relayed(home):
+            until(partial(is_connected, sites[0], "hospital-2"), "the two are there")
+            assert not sites[0].has_members(3)
+            assert main(["relay", "allow", "--home", str(home), *invitations[2:]]) == 0
             wait_for_list(sites, 3)
         assert sites[0].run("ask", str(spec)) == "1\n"  # while the relay is gone
         with relayed(home):

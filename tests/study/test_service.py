@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import Counter
@@ -14,8 +15,9 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.field import Peer
-from pairgossip.peer.identity.identity import load_identity
+from pairgossip.peer.identity.identity import create_identity, load_identity
 from pairgossip.peer.identity.members import Member
+from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.peer.service.addresses import NameLookup
@@ -415,3 +417,20 @@ def test_members_rules_decide_on_the_least_cell(tmp_path: Path) -> None:
     spec.write_text(f"{SPEC}[algorithm]\nleast_cell = 4\n")
     with pytest.raises(InputError, match=r"algorithm\.least_cell is 4, and the members of this"):
         fill_in(read_question_text(spec), 5)
+
+
+def test_the_certificate_of_a_relay_is_named_when_it_expires(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody is reached then, and the link would wait in silence."""
+    relay = create_identity(tmp_path, "relay", years=0)
+    source, place = write_rows(tmp_path / "ann.csv", 1), free_address()
+    found = Relay(place, relay.certificate)
+    home = create_study(tmp_path / "ann", "ann", source, place, relay=found, rehearsal=True)
+    ann = Running(home, Wires())
+    sentence = r"The certificate of the relay expired on \d{4}-\d\d-\d\d, and nobody is reached"
+    until(lambda: StudyReading(home).problems(), "a problem")
+    ann.stop()
+    (problem,) = StudyReading(home).problems()
+    assert re.match(sentence, problem) and f"put its certificate into {home.relay}" in problem
+    assert [one.getMessage() for one in caplog.records].count(problem) == 1

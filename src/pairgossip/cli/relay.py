@@ -56,10 +56,11 @@ def init_command(*, address: str, home: RelayHome = Path("relay")) -> None:
 
 
 def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
-    """Let members in by their invitations; the relay knows of it when it is started again.
+    """Let members in by their invitations, whether the relay runs or not.
 
-    To keep a member out, remove its certificate, such as relay/members/clinic-b.pem, and start the
-    relay again.
+    To keep a member out, remove its certificate, such as relay/members/clinic-b.pem. A relay that
+    runs takes that up at once: all connections end for a moment. Another router of Zenoh's is to
+    be started again.
 
     For example:
 
@@ -127,9 +128,9 @@ def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -
     from pairgossip.peer.service.relay import open_relay, run_relay
 
     relay = open_relay(home)
-    configuration = relay.configure(listen)
+    relay.configure(listen)
     tell(f"Passing frames on between {', '.join(relay.read_members())}.")
-    run_relay(configuration)
+    run_relay(relay, listen)
 
 
 relay_app = App(

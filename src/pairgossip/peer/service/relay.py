@@ -11,11 +11,12 @@ other router of Zenoh's can run as well.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import signal
+import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pairgossip import files
 from pairgossip.errors import InputError, needed_for
@@ -30,9 +31,15 @@ from pairgossip.peer.identity.identity import create_identity, load_identity, wr
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.identity.relays import Relay, read_relay
 from pairgossip.peer.service.relay_link import ALL_PRESENT, ASKING_WHO_IS_THERE, presence_of
+from pairgossip.peer.service.stopping import stop_on_signals
 from pairgossip.peer.service.zenoh_link import _LEASE, _LONGEST_HANDSHAKE, allow, inbox_of
 from pairgossip.text import TLS, parse_address
 
+if TYPE_CHECKING:
+    from zenoh import Session
+
+_LOOK = 0.5
+"""Seconds between two looks at who is let in."""
 _LARGEST_MESSAGE = (1 << 26) + 1024
 """Bytes of a message from one member to another; a longer one is not passed on."""
 
@@ -158,17 +165,26 @@ def _rules_of(name: str, member: str) -> list[dict[str, Any]]:
     ]
 
 
-def run_relay(configuration: Path) -> None:
-    """Run a router with this configuration until SIGTERM or SIGINT."""
+def run_relay(relay: RelayFolder, listen: str | None = None) -> None:
+    """Run a router until SIGTERM or SIGINT; members may be let in and kept out meanwhile."""
+    members, session = relay.read_members(), _open(relay.configure(listen))
+    stopped = threading.Event()
+    with stop_on_signals(stopped.set):
+        while not stopped.wait(_LOOK):
+            with contextlib.suppress(InputError):  # a file is being written, or nobody is let in
+                if (now := relay.read_members()) != members:
+                    configuration, members = relay.configure(listen), now
+                    session.close()  # type: ignore[no-untyped-call]
+                    session = _open(configuration)
+    session.close()  # type: ignore[no-untyped-call]
+
+
+def _open(configuration: Path) -> Session:
     with needed_for("A relay", "pairgossip"):
         import zenoh
 
-    stops = {signal.SIGTERM, signal.SIGINT}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # before Zenoh's threads begin
     try:
-        session = zenoh.open(zenoh.Config.from_file(str(configuration)))
+        return zenoh.open(zenoh.Config.from_file(str(configuration)))
     except zenoh.ZError as problem:
         cause = " ".join(str(problem).split(" at /")[0].split())
         raise InputError(f"Cannot open the relay: {cause[:300].rstrip('.')}.") from None
-    signal.sigwait(stops)
-    session.close()  # type: ignore[no-untyped-call]

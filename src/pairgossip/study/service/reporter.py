@@ -16,6 +16,7 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
 from pairgossip.peer.identity.members import Member as Neighbor
+from pairgossip.peer.identity.relays import read_relay_certificate
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.reports.catalog import find_report
 from pairgossip.peer.service.status import NeighborStatus
@@ -71,7 +72,9 @@ class StudyReporter:
         self._home, self._study, self._me = home, study, me
         self._site, self._journal = site, journal
         self._requests = Requests(home.folder)
-        self._links = Links(home.read_settings().relay)
+        relay = home.read_settings().relay
+        self._links = Links(relay)
+        self._relay = None if relay is None else read_relay_certificate(home.relay)
         self._unreached: tuple[str, ...] = ()
         self._known: dict[bytes, Progress] = {}
         self._written: dict[bytes, QuestionStatus] = {}
@@ -350,17 +353,29 @@ class StudyReporter:
                 "more, and can come back only by a new invitation."
             )
         yield from self._unreached
+        yield from self.untimely_certificates(neighbors)
+        for one in self._written.values():
+            if one.lie is not None:
+                who, number = one.lie, one.number
+                yield f"'{who}' has signed two different things about question {number}: ask why."
+
+    def untimely_certificates(self, neighbors: Sequence[Neighbor]) -> Iterator[str]:
+        """Say which certificates keep members from connecting, or soon will."""
+        relay, soon = self._relay, datetime.datetime.now(datetime.UTC) + _NOTICE
+        if relay is not None and expiry(relay) < soon:
+            expires = "expired" if is_expired(relay) else "expires"
+            yield (
+                f"The certificate of the relay {expires} on {expiry(relay):%Y-%m-%d}, and nobody "
+                "is reached by it then: let whoever runs it make a new one with relay init, put "
+                f"its certificate into {self._home.relay}, and start this peer again."
+            )
         for name, certificate in _certificates(self._me, neighbors):
             if is_expired(certificate):
                 yield f"The certificate of '{name}' has expired: it must join under a new identity."
             elif is_early(certificate):
                 yield f"The certificate of '{name}' is not valid yet: set the clocks right."
-            elif expiry(certificate) - datetime.datetime.now(datetime.UTC) < _NOTICE:
+            elif expiry(certificate) < soon:
                 yield f"The certificate of '{name}' expires on {expiry(certificate):%Y-%m-%d}."
-        for one in self._written.values():
-            if one.lie is not None:
-                who, number = one.lie, one.number
-                yield f"'{who}' has signed two different things about question {number}: ask why."
 
     def _name(self, member: str) -> str:
         """Return a member's name, or the beginning of its id where the name is not known."""

@@ -115,6 +115,7 @@ class StudyService:
         self._operator = Operator(parts.study, parts.site, parts.journal)
         self._stops = 0
         self._has_worked = True
+        self._warned: set[str] = set()
         self._tick_at = self._slow_tick_at = self._contact_at = 0.0
         self._wait = _FIRST_CONTACT
         self._connected: set[str] = set()
@@ -202,6 +203,7 @@ class StudyService:
             self._carry_out(self._study.tick(_now()))
             self._crowd.clear_out(self._admitted, now)
             self._give_back_memory()
+            self._warn()
         self._admit()
         self._report(is_due=is_slow)
 
@@ -216,6 +218,13 @@ class StudyService:
         if self._has_worked:
             give_back_memory()
         self._has_worked = False
+
+    def _warn(self) -> None:
+        """Write into the log which certificates are out of their time, each once."""
+        said = set(self._reporter.untimely_certificates(self._admitted))
+        for sentence in sorted(said - self._warned):
+            self._log.warning(sentence)
+        self._warned |= said
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
         """Carry out a request of the operator, and say what has become of it."""
