@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,7 @@ from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
 from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Requests
 from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, StudyStatus
+from tests.cli.test_peer import Terminal
 
 from .real import SPEC, Site
 
@@ -154,6 +156,30 @@ def test_answers_to_questions_wait_as_requests(ann: Site) -> None:
     ann.run("leave", "--yes")
     name = QUESTION.name
     assert waiting(ann) == [Accept(name, True), Refuse(name, "not now"), Leave()]
+
+
+def test_a_question_may_be_called_as_all_others_know_it(ann: Site) -> None:
+    """Numbers are each folder's own; a name of digits alone is one, too."""
+    note(ann, QUESTION)
+    note(ann, msgspec.structs.replace(QUESTION, number=2, name="12" * 32))
+    _, _, err = ann.attempt("accept", "abababababab")
+    assert "Question 1, which all know as abababababab: No row leaves" in " ".join(err.split())
+    ann.run("accept", "121212121212", "--yes")
+    ann.run("refuse", "ABABAB", "--because", "no")
+    assert waiting(ann) == [Accept("ab" * 32), Accept("12" * 32), Refuse("ab" * 32, "no")]
+    assert "name abababababab" in " ".join(ann.run("questions", "ababab").split())
+
+
+@pytest.mark.parametrize("typed", ["y\n", "n\n", ""])
+def test_a_yes_is_asked_for_at_a_terminal(
+    ann: Site, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    note(ann, QUESTION)
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    code, _, err = ann.attempt("accept", "1")
+    assert err.index("No row leaves this machine") < err.index("Say yes, for good? [y/N]")
+    assert (len(waiting(ann)) == 1) == (code == 0) == (typed == "y\n")
+    assert ann.attempt("accept", "1", "--yes")[0] == 0
 
 
 def test_rows_are_added_at_once_where_no_peer_runs(ann: Site, tmp_path: Path) -> None:

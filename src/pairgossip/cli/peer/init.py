@@ -142,7 +142,7 @@ def init_command(
 
         pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
         pairgossip peer init --name hospital-1 --source admissions.parquet
-        pairgossip peer init --from clinic-a --home hospital-1 --source admissions.parquet
+        pairgossip peer init --from clinic-a --home new --source admissions.csv
 
     Parameters
     ----------

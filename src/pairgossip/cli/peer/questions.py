@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import datetime
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import EXIT_FAILED, tell, write_json, write_line, write_rows
-from pairgossip.cli.options import Flag, HomeFolder, Json, Whole
+from pairgossip.cli.options import Flag, HomeFolder, Json
+from pairgossip.cli.peer.folders import is_answered_yes
 from pairgossip.cli.peer.studies import (
     describe_proposals,
     find_card,
     read_duration,
     read_study,
     send_request,
+    tell_all,
 )
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text, format_count, join_names
@@ -32,7 +35,7 @@ def ask_command(
     home: HomeFolder = None,
     fresh: Flag = False,
     expires: str = "7d",
-    corrects: Whole | None = None,
+    corrects: str | None = None,
     visible: Flag = False,
     wait: Flag = False,
     yes: Flag = False,
@@ -60,7 +63,7 @@ def ask_command(
     expires
         For how long the question stays open, as in 7d, 12h or 30m.
     corrects
-        The number of a question whose data were corrected since: results show the relation.
+        The number or name of a question whose data were corrected since: results show the relation.
     visible
         Accept that others can compute class totals of this peer's rows by subtracting tables.
     wait
@@ -254,12 +257,14 @@ def _try_out(study: StudyReading, question: QuestionStatus) -> tuple[str, ...]:
     return () if reply is None else reply.sentences
 
 
-def accept_command(what: str, /, *, home: HomeFolder = None, visible: Flag = False) -> None:
+def accept_command(
+    what: str, /, *, home: HomeFolder = None, visible: Flag = False, yes: Flag = False
+) -> None:
     """Say yes to a question, for good; or accept a member who is to join.
 
-    What leaves this machine by a yes is what `peer questions N` says. A member is accepted by its
-    name once somebody has proposed it, or by the file of its invitation; it is on the list once all
-    members have accepted it.
+    What leaves this machine by a yes is what `peer questions N` says, and is said again; at a
+    terminal this asks then. A member is accepted by its name once somebody has proposed it, or by
+    the file of its invitation; it is on the list once all members have accepted it.
 
     For example:
 
@@ -269,22 +274,34 @@ def accept_command(what: str, /, *, home: HomeFolder = None, visible: Flag = Fal
     Parameters
     ----------
     what
-        A question's number, the name of a proposed member, or a file with an invitation.
+        A question's number or name, the name of a proposed member, or a file with an invitation.
     visible
         Accept that others can compute class totals of these rows by subtracting tables.
+    yes
+        Do not ask.
     """
     from pairgossip.study.service.requests import Accept, Join
 
     study = read_study(home)
-    if not what.isdigit():
+    if not (what.isdigit() or study.knows(what)):
         if visible:
             raise InputError("--visible is about a question: give its number.")
-        send_request(study, Join((find_card(study, what),)))
+        card = find_card(study, what)
+        _confirm([f"{card.name}, {card.id}"], f"Accept {card.name}?", is_asked=not yes)
+        send_request(study, Join((card,)))
         return
     question = _open_question(study, what)
-    for sentence in question.leaves:
-        tell(sentence)
+    called = f"Question {question.number}, which all know as {question.name[:12]}:"
+    _confirm([called, *question.leaves], "Say yes, for good?", is_asked=not yes)
     send_request(study, Accept(question.name, visible))
+
+
+def _confirm(sentences: Sequence[str], question: str, *, is_asked: bool) -> None:
+    """Say what is accepted; ask about it where somebody sits at a terminal."""
+    if not (is_asked and sys.stdin.isatty()):
+        tell_all(sentences)
+    elif not is_answered_yes(sentences, question, ""):
+        raise InputError("Nothing was accepted: answer y, or give --yes.")
 
 
 def refuse_command(number: str, /, *, because: str, home: HomeFolder = None) -> None:
@@ -297,7 +314,7 @@ def refuse_command(number: str, /, *, because: str, home: HomeFolder = None) -> 
     Parameters
     ----------
     number
-        The question's number in this folder.
+        The question's number in this folder, or the beginning of its name.
     because
         The reason, which all members read.
     """
@@ -317,7 +334,7 @@ def withdraw_command(number: str, /, *, because: str = "", home: HomeFolder = No
     Parameters
     ----------
     number
-        The question's number in this folder.
+        The question's number in this folder, or the beginning of its name.
     because
         The reason, which all members read.
     """

@@ -6,6 +6,7 @@ waits shows once the peer has carried it out.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from os import PathLike
@@ -98,6 +99,12 @@ class StudyReading:
         if found is None:
             raise InputError(f"There is no question {text[:64]} here: {self._which()}.")
         return found
+
+    def knows(self, which: str) -> bool:
+        """Return whether there is a question of this number or name."""
+        with contextlib.suppress(InputError):
+            return bool(self.question(which).name)
+        return False
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
         """Return a question once it is over, or as it is after so many seconds."""

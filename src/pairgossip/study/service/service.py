@@ -279,6 +279,7 @@ class StudyService:
         fields = {} if not told.sentence else {"because": told.sentence}
         if told.question is not None:
             fields["question"] = str(self._parts.journal.number_of(told.question))
+            fields["name"] = told.question.hex()[:12]  # as others know it
         self._log.info(told.event, **fields)
 
     def _admit(self) -> None:
