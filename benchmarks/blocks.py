@@ -20,7 +20,11 @@ LARGEST_CHUNK = 50
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that split and resume."""
     parser.add_argument(
-        "--start-seed", type=int, default=0, help="the first seed, to split or resume"
+        "--start-seed",
+        "--seed",
+        type=int,
+        default=0,
+        help="the first seed, to split or resume",
     )
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes; one per core unless given"

@@ -1,6 +1,6 @@
 """Run seeded schedules of simulated studies and print what happened in them.
 
-    python -m benchmarks.study_schedules --schedules 20000 --seed 1 --jobs 2
+    python -m benchmarks.study_schedules --schedules 20000 --start-seed 1 --jobs 2
 
 Each schedule is a study of three to seven members, or eight after one has joined, on a virtual
 clock, with a bad time in which anything may fail and a good time in which every question must come
@@ -11,11 +11,10 @@ and breaks again, event for event, whenever it is run.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections import Counter
 
-from benchmarks.blocks import do_all
+from benchmarks.blocks import add_options, do_all
 from tests.study.schedules import Report, run_schedule
 
 
@@ -31,10 +30,7 @@ def main() -> int:
     """Run the schedules; return 1 if one broke what must hold."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schedules", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1, help="the first seed, to split or resume")
-    parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, help="processes; one per core unless given"
-    )
+    add_options(parser)
     options = parser.parse_args()
     counts, broken = Counter[str](), 0
 
@@ -48,9 +44,9 @@ def main() -> int:
             counts["events"] += outcome.events
             counts["checks"] += outcome.checks
 
-    seeds = range(options.seed, options.seed + options.schedules)
+    seeds = range(options.start_seed, options.start_seed + options.schedules)
     done = do_all(run_one, seeds, options.jobs, take, "schedules")
-    print(f"{done:,} schedules from seed {options.seed}: {broken} broken")
+    print(f"{done:,} schedules from seed {options.start_seed}: {broken} broken")
     for name, count in sorted(counts.items()):
         print(f"  {count:>12,}  {name}")
     return min(broken, 1)

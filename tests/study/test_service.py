@@ -25,7 +25,7 @@ from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.study.protocol.records import Batch, Card, decode
-from pairgossip.study.service import service
+from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
@@ -333,6 +333,21 @@ def test_refused_requests_are_answered_with_the_reason(homes: list[StudyHome]) -
         assert reply.sentence == "No list of members is signed by all yet: nobody can be asked."
         reply = requests.wait(requests.write(Accept("ab" * 32)), PATIENCE)
         assert reply is not None and not reply.is_done
+
+
+def test_long_texts_are_kept_only_of_ones_own_questions_and_of_those_that_came_to_something(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporter, "_LONGEST_KEPT", 10)
+    with running(*homes):
+        until(are_members(homes), "a list")
+        ask(homes[0])
+        until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
+        requests = Requests(homes[2].folder)
+        requests.write(Refuse(StudyReading(homes[2]).question(1).name, "not now"))
+        until(lambda: all(StudyReading(one).question(1).is_over for one in homes), "it has ended")
+    assert [bool(StudyReading(one).question(1).text) for one in homes] == [True, False, False]
+    assert "its long text is not kept" in StudyReading(homes[1]).question(1).leaves[0]
 
 
 def test_sessions_are_opened_anew_for_new_members_alone(homes: list[StudyHome]) -> None:

@@ -148,11 +148,11 @@ class Releases:
         """Say why nothing can be contributed to a question to which all have said yes."""
         yeses = run.yeses
         for who, yes in yeses.items():
-            if yes.seen.get(self._desk.me, 0) > self.count:
+            if (seen := yes.seen.get(self._desk.me, 0)) > self.count:
                 name = self._lists.known[run.question.list].cards[who].name
                 return (
-                    f"'{name}' has seen more releases of this peer than it remembers: its folder "
-                    f"is a restored backup, or '{name}' is wrong."
+                    f"'{name}' has seen more releases of this peer than it remembers ({seen:,}, "
+                    f"not {self.count:,}): its folder is a restored backup, or '{name}' is wrong."
                 )
         if len({yes.version for yes in yeses.values()}) > 1:
             return "Members run different versions of pairgossip: see that all run the same."
