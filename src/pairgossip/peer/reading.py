@@ -52,6 +52,32 @@ READERS_AT_ONCE = 8
 """Threads that read peers at the same time."""
 
 
+class QuestionReading(NamedTuple):
+    """A question of a study at one member, or by what all members say of it."""
+
+    name: str
+    """By which all members know it."""
+    title: str
+    """What is asked, in words."""
+    asked_by: str
+    phase: str
+    """"asked", "digests", "echoes", "words", "statements", "done" or "ended"."""
+    awaited: tuple[str, ...] = ()
+    """The names of members whose word is missing in this phase."""
+    seen: float = 0.0
+    """When a member first saw it."""
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    rows: int | None = None
+    ending: str = ""
+    """Why it has no answer."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more comes."""
+        return self.phase in ("done", "ended")
+
+
 @dataclass(frozen=True)
 class PeerReading:
     """One peer at one moment; text in it is cut and harmless."""
@@ -75,6 +101,12 @@ class PeerReading:
     """Members met, and members that take part."""
     rounds: RoundsStatus | None = None
     """How far a peer is that computes sums."""
+    questions: tuple[QuestionReading, ...] | None = None
+    """Those of a study's member, the latest; None of other peers."""
+    members: int = 0
+    """How many are on the list of a study's member."""
+    rows: int | None = None
+    """How many a study's member has."""
     changed: float | None = None
     """When it last made an exchange, or took a contribution to a sum; None if not since it runs."""
     started: float | None = None
@@ -298,8 +330,13 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         updated=status.updated or None,
         measure=clean_text(status.measure, 2 * LONGEST_NAME),
         evicted=tuple(clean_text(name, 2 * LONGEST_NAME) for name in status.evicted),
-        problems=tuple(clean_text(problem) for problem in status.problems[:_MOST_PROBLEMS]),
+        problems=clean_problems(status.problems),
     )
+
+
+def clean_problems(problems: Sequence[str]) -> tuple[str, ...]:
+    """Return the first problems of a peer, made harmless."""
+    return tuple(clean_text(problem) for problem in problems[:_MOST_PROBLEMS])
 
 
 def _clean_rounds(rounds: RoundsStatus) -> RoundsStatus:
@@ -308,7 +345,23 @@ def _clean_rounds(rounds: RoundsStatus) -> RoundsStatus:
     return msgspec.structs.replace(rounds, awaited=awaited, kind=clean_text(rounds.kind, 16))
 
 
-def state_of(status: Status | None, pid: int | None, now: float) -> str:
+class Reported(Protocol):
+    """What every peer says of its process."""
+
+    @property
+    def pid(self) -> int | None:
+        """Its number."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it has ended as it was asked to."""
+
+    @property
+    def updated(self) -> float:
+        """When it said so."""
+
+
+def state_of(status: Reported | None, pid: int | None, now: float) -> str:
     """Return the state of a peer by its status, its process if that is known, and the system."""
     pid = pid or (status.pid if status is not None else None)
     if pid is None:
@@ -389,20 +442,32 @@ class _Total:
 class SwarmReader:
     """Reads peers again and again; knows what they reported before they went silent.
 
+    Further readers may be added to the list.
+
     More than one thread is for peers that may take long to answer.
     """
 
     def __init__(self, readers: Sequence[PeerReader], threads: int = 1) -> None:
         self._readers = readers
-        self.names = tuple(clean_text(reader.name, LONGEST_NAME) for reader in readers)
-        self._readings: list[PeerReading | None] = [None] * len(readers)
-        self._exchanges = [_Total() for _ in readers]
-        self._refused = [_Total() for _ in readers]
+        self.names: tuple[str, ...] = ()
+        self._readings: list[PeerReading | None] = []
+        self._exchanges: list[_Total] = []
+        self._refused: list[_Total] = []
+        self._take_up()
         self._began = time.monotonic()
         self._pool = ThreadPoolExecutor(threads, "peer readers") if threads > 1 else None
 
+    def _take_up(self) -> None:
+        """Make room for readers that have come since."""
+        for reader in self._readers[len(self.names) :]:
+            self.names = (*self.names, clean_text(reader.name, LONGEST_NAME))
+            self._readings.append(None)
+            self._exchanges.append(_Total())
+            self._refused.append(_Total())
+
     def read(self) -> SwarmReading:
         """Read all peers."""
+        self._take_up()
         every = map if self._pool is None else self._pool.map
         readings = list(every(lambda reader: reader.read(), self._readers))
         now = time.monotonic()

@@ -66,6 +66,18 @@ class Audit:
         """Whether nothing was lost or doubled."""
         return not self.violations
 
+    @property
+    def due(self) -> int:
+        """How many estimates there must be."""
+        return len(self.findings)
+
+    def errors(self, exact: float | None) -> list[float]:
+        """Return the relative error of each peer that has an estimate."""
+        if exact is None:
+            return []
+        estimates = [one.estimate[0] for one in self.findings if one.estimate is not None]
+        return [abs(value - exact) / (abs(exact) or 1.0) for value in estimates]
+
 
 def audit(homes: Sequence[Home]) -> Audit:
     """Read all peers' disks; none of them may be running."""

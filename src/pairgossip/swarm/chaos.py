@@ -15,7 +15,7 @@ import itertools
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -178,7 +178,7 @@ def usual_faults(window: float) -> Faults:
 
 
 class Chaos:
-    """Carries the faults out; `step` is to be called often.
+    """Carries the faults out; `step` is to be called often. Peers may be added to the list.
 
     Where rows are exchanged, only peers that have done so since their start are killed, since a
     kill of one that has nothing to lose shows nothing. At most a third of the peers are away at a
@@ -189,7 +189,7 @@ class Chaos:
     def __init__(
         self,
         faults: Faults,
-        peers: list[PeerProcess],
+        peers: Sequence[PeerProcess],
         links: FaultyLinks | None,
         edges: list[Link],
         chance: random.Random,
@@ -215,7 +215,7 @@ class Chaos:
         self.offers_in_flight: set[tuple[str, int]] = set()
         """The offers, by peer and number, that these kills left without an answer."""
         self.early_kills = 0
-        """Kills of peers that had no signed result yet, where sums are computed."""
+        """Kills of a study's members while a question was open."""
         self.failure: str | None = None
         """Why some faults could not be carried out."""
 
@@ -280,7 +280,7 @@ class Chaos:
             return True
 
         self._after(now, _MEAN_ABSENCE, restart)
-        self.early_kills += remains.lacks_sums
+        self.early_kills += remains.lacks_answers
         if remains.has_worked:
             self.offers_in_flight |= {(peer.id, number) for number in remains.offers}
         return remains.has_worked
@@ -322,7 +322,7 @@ class Chaos:
         away = sum(peer.state != UP for peer in self._peers)
         return away < max(1, len(self._peers) // 3)
 
-    def _choose(self, candidates: list[PeerProcess]) -> PeerProcess | None:
+    def _choose(self, candidates: Sequence[PeerProcess]) -> PeerProcess | None:
         return self._chance.choice(candidates) if candidates else None
 
     def _after(self, now: float, mean: float, what: Callable[[], bool]) -> None:
@@ -330,7 +330,7 @@ class Chaos:
         heapq.heappush(self._later, (now + delay, next(self._order), what))
 
 
-def all_are_up(peers: list[PeerProcess]) -> bool:
+def all_are_up(peers: Sequence[PeerProcess]) -> bool:
     """Whether every peer runs that has not failed."""
     return all(peer.state == UP for peer in peers if peer.failure is None or peer.state != DOWN)
 

@@ -49,8 +49,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     pid: int | None = None
     """The process that runs the swarm."""
     started: float = 0.0
+    is_study: bool = False
+    """Whether the peers are a study's members."""
     measure: str | None = None
-    """The kernel, or the loss, by name."""
+    """The kernel, or the loss, by name; of a study all questions, in words."""
     target: str | None = None
     exact: float | None = None
     spec: str = ""

@@ -1,4 +1,4 @@
-"""The plan of a swarm: one specification, a network, rows dealt to peers; and its folders."""
+"""The plan of a swarm whose rows travel: one specification, a network, rows dealt to peers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -33,11 +33,13 @@ from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
-from pairgossip.peer.storage.kept_releases import ReleaseOptions, releases_tables
 from pairgossip.peer.storage.rows import rows_text
+from pairgossip.swarm.exchange import ExchangeCrew, ExchangePeer
 
 if TYPE_CHECKING:
     from pairgossip.graphs import Graph
+    from pairgossip.swarm.processes import PeerProcess
+    from pairgossip.swarm.running import Place, SwarmOptions
 
 
 _MOST_PEERS = 500
@@ -46,8 +48,9 @@ _MOST_PEERS = 500
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about a swarm but where it runs and for how long."""
+    """Everything about a swarm whose rows travel but where it runs and for how long."""
 
+    algorithm: ClassVar[str] = EXCHANGE
     text: str
     """The specification as the file that every peer is given."""
     spec: Spec
@@ -61,54 +64,96 @@ class Plan:
         """The pairs of peers that talk to each other, by number."""
         return [(i, j) for i, j in self.graph.edges.tolist()]
 
+    @property
+    def measure(self) -> str:
+        """The kernel or the loss."""
+        return str(self.spec.kernel or self.spec.loss)
+
+    @property
+    def has_exact(self) -> bool:
+        """Whether there is a value that peers can be compared with."""
+        return self.spec.kernel is not None
+
     def exact(self) -> float | None:
         """Return the statistic of all rows together; None if a model is learned instead."""
-        spec = self.spec
-        if spec.kernel is None:
-            return None
-        every = np.array([row for rows in self.rows for row in rows])
-        if spec.weight is not None:
-            every = np.repeat(every, every[:, -1].astype(np.intp), axis=0)
-        table = every[:, : len(spec.measured)]
-        asked = spec.question
-        if asked is None:
-            place = None if spec.within is None else spec.observed.index(spec.within)
-            strata = None if place is None else every[:, place]
-            return Pairs(table, spec.kernel, spec.target, within=strata).exact()
-        if asked.statistic is None:
-            return TESTS[asked.name](table).value
-        labels = table[:, 1] if table.shape[1] > 1 else None
-        return float(asked.statistic.value(Distribution.of(table[:, 0], labels=labels)))
+        return exact_value(self.spec, np.array([row for rows in self.rows for row in rows]))
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest says of it."""
+        spec, positions = self.spec, self.graph.positions
+        return {
+            "measure": self.measure,
+            "target": spec.target,
+            "spec": spec.hash,
+            "family": self.graph.family,
+            "positions": None if positions is None else tuple(map(tuple, positions.tolist())),
+        }
+
+    def found(self, place: Place, options: SwarmOptions) -> ExchangeCrew:
+        """Make the folders of all peers, which know each other."""
+        power_safe = options.power_safe
+        homes = create_peers(self, place.folder, place.listen, power_safe=power_safe)
+        peers: list[PeerProcess] = [
+            ExchangePeer(one.name, one.id, home.folder, place.log_of(one.name))
+            for home, one in zip(homes, introduce(self, homes, place.reached), strict=True)
+        ]
+        return ExchangeCrew(self, peers, options.exchanges)
+
+
+def exact_value(spec: Spec, rows: FloatArray) -> float | None:
+    """Return the statistic of rows by all their pairs or ranks; None if a model is learned."""
+    if spec.kernel is None:
+        return None
+    if spec.weight is not None:
+        rows = np.repeat(rows, rows[:, -1].astype(np.intp), axis=0)
+    table = rows[:, : len(spec.measured)]
+    asked = spec.question
+    if asked is None:
+        strata = None if spec.within is None else rows[:, spec.observed.index(spec.within)]
+        return Pairs(table, spec.kernel, spec.target, within=strata).exact()
+    if asked.statistic is None:
+        return TESTS[asked.name](table).value
+    labels = table[:, 1] if table.shape[1] > 1 else None
+    return float(asked.statistic.value(Distribution.of(table[:, 0], labels=labels)))
+
+
+def name_peers(peers: int) -> tuple[str, ...]:
+    """Return the names of peers."""
+    digits = max(2, len(str(peers)))
+    return tuple(f"peer-{number:0{digits}d}" for number in range(1, peers + 1))
+
+
+def deal(rows: int, peers: int, seed: int) -> list[list[int]]:
+    """Return which rows each peer gets: as evenly as possible, in an order that the seed decides.
+
+    Refuse fewer rows than peers, and a swarm of one or of too many.
+    """
+    if not 2 <= peers <= _MOST_PEERS:
+        raise InputError(f"A swarm has 2 to {_MOST_PEERS} peers, not {peers}.")
+    if rows < peers:
+        raise InputError(
+            f"{peers} peers need at least {peers} rows, but there are {rows}: use fewer peers."
+        )
+    order: list[int] = np.random.default_rng(seed).permutation(rows).tolist()
+    return [order[peer::peers] for peer in range(peers)]
 
 
 def make_plan(text: str, rows: Rows, graph: Graph, peers: int, seed: int) -> Plan:
     """Deal rows to peers, as evenly as their number allows, in an order that the seed decides."""
-    if not 2 <= peers <= _MOST_PEERS:
-        raise InputError(f"A swarm has 2 to {_MOST_PEERS} peers, not {peers}.")
-    if len(rows) < peers:
-        raise InputError(
-            f"{peers} peers need at least {peers} rows, but there are {len(rows)}: use fewer peers."
-        )
+    order = deal(len(rows), peers, seed)
     if graph.n != peers:
         raise InputError(
             f"The network has {graph.n} nodes, but there are {peers} peers: give one peer for "
             f"every node."
         )
     spec = parse_spec(text)
-    if peers < (least := spec.least_members):
-        raise InputError(
-            f"Peers contribute to sums over {least} members or more, not {peers}: use more "
-            'peers, or let rows travel with algorithm.name = "exchange".'
-        )
     if spec.members not in (None, len(rows)):
         raise InputError(
             f"The specification says members = {spec.members}, but there are {len(rows)} rows: "
             f"correct it, or leave it out."
         )
-    order = np.random.default_rng(seed).permutation(len(rows)).tolist()
-    dealt = tuple(tuple(rows[row] for row in order[peer::peers]) for peer in range(peers))
-    digits = max(2, len(str(peers)))
-    names = tuple(f"peer-{number:0{digits}d}" for number in range(1, peers + 1))
+    dealt = tuple(tuple(rows[row] for row in own) for own in order)
+    names = name_peers(peers)
     if spec.links is not None:
         joined = (link_name(names[i], names[j]) for i, j in graph.edges.tolist())
         check_link_names(spec.links, names, joined)
@@ -144,7 +189,7 @@ def kernel_spec(
         "label": label,
         "classes": None if classes is None else list(classes),
         "target": target,
-        "members": len(table),
+        "members": None if rate is None else len(table),
         "ranges": ranges,
         "algorithm": {"name": SUMS} if rate is None else {"name": EXCHANGE, "rate": rate},
     }
@@ -162,7 +207,7 @@ def make_folder(folder: Path) -> None:
 
 
 def create_peers(
-    plan: Plan, folder: Path, listen: list[str], *, power_safe: bool = True
+    plan: Plan, folder: Path, listen: Sequence[str], *, power_safe: bool = True
 ) -> list[Home]:
     """Make the folder of every peer, with its key and its rows."""
     spec, copied = folder / "spec.toml", folder / ".rows.csv"
@@ -170,27 +215,20 @@ def create_peers(
     homes = []
     try:
         for name, rows, address in zip(plan.names, plan.rows, listen, strict=True):
-            data = folder / f"{name}.csv" if plan.spec.is_sums else copied
-            data.touch(mode=0o600)
-            data.write_text(rows_text(rows, plan.spec), encoding="utf-8")
+            copied.touch(mode=0o600)
+            copied.write_text(rows_text(rows, plan.spec), encoding="utf-8")
             # Equal rows of two peers are two people's, so each peer has a ledger of its own.
-            keeps_ledger = accounting_of(plan.spec, data).keeps_ledger
+            keeps_ledger = accounting_of(plan.spec, copied).keeps_ledger
             ledger = folder / f"{name}.ledger" if keeps_ledger else None
             homes.append(
                 create_home(
                     folder / name,
                     name,
                     spec,
-                    data,
+                    copied,
                     address,
                     power_safe=power_safe,
                     ledger=ledger,
-                    release=ReleaseOptions(folder / f"{name}.releases", is_rehearsal=True)
-                    if releases_tables(plan.spec)
-                    else None,
-                    # All rows of a swarm are on one machine: there is nobody to hide them from.
-                    least_rows=1,
-                    allow=(str(plan.spec.kernel or plan.spec.loss),),
                 )
             )
     finally:

@@ -14,16 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP, PeerReading, reading_of
-from pairgossip.peer.service.status import Status, read_status
-from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.journal_file import read_saved_state
+from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP, PeerReading, Reported
 from pairgossip.swarm import child
 
 _START_PATIENCE = 120.0
@@ -34,33 +31,52 @@ _STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
 """Starting costs much more than running."""
 PAUSE = 0.05
 """Seconds between two looks at processes."""
-PROGRAM = ("-P", "-m", "pairgossip.peer")
-"""The module behind `peer run`; through the command line a start would cost twice as much."""
 
 
 class Remains(NamedTuple):
     """The disk's record of a killed process."""
 
     has_worked: bool
-    """Whether it made an exchange since its start; one that computes sums always has."""
+    """Whether it made an exchange since its start; a study's member always has."""
     offers: frozenset[int] = frozenset()
     """The numbers of its offers without an answer; a peer uses no number twice."""
-    lacks_sums: bool = False
-    """Whether it computes sums, and did not have the result signed by all yet."""
+    lacks_answers: bool = False
+    """Whether it is a study's member, and a question was open."""
 
 
-class PeerProcess:
-    """One peer; its folder outlives its processes."""
+class PeerProcess(ABC):
+    """One peer of any kind; its folder outlives its processes."""
 
-    def __init__(self, name: str, id: str, home: Home, log: Path) -> None:
-        self.name, self.id, self.home, self.log = name, id, home, log
-        self.status: Status | None = None
+    def __init__(self, name: str, id: str, folder: Path, log: Path) -> None:
+        self.name, self.id, self.folder, self.log = name, id, folder, log
+        self.status: Reported | None = None
         """The last report of the present process."""
         self.failure: str | None = None
         """Why it ended although nobody wanted it to."""
         self._process: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
-        self._exchanges_before = 0
+
+    @property
+    @abstractmethod
+    def program(self) -> Sequence[str]:
+        """What Python is given, before the folder, to run the peer."""
+
+    @abstractmethod
+    def _read_status(self) -> Reported | None:
+        """Return what a process has said last; raise `InputError` if it cannot be read."""
+
+    @abstractmethod
+    def _describe(self) -> PeerReading:
+        """Return what is known of the peer now."""
+
+    @property
+    @abstractmethod
+    def has_worked(self) -> bool:
+        """Whether a kill of the present process would show anything."""
+
+    @abstractmethod
+    def remains(self) -> Remains:
+        """Read what the process that was just killed has left; the next one begins with it."""
 
     @property
     def pid(self) -> int | None:
@@ -76,18 +92,10 @@ class PeerProcess:
             return FROZEN
         return STARTING if self.status is None else UP
 
-    @property
-    def has_worked(self) -> bool:
-        """Whether the present process has reported an exchange of its own, or computes sums."""
-        status = self.status
-        return status is not None and (
-            status.rounds is not None or status.exchanges != self._exchanges_before
-        )
-
     def start(self) -> None:
         """Start a process, in a session of its own: Ctrl-C is for the swarm, not for the peer."""
         tied = [sys.executable, "-I", "-S", child.__file__, str(os.getpid()), sys.executable]
-        command = [*tied, *PROGRAM, str(self.home.folder)]
+        command = [*tied, *self.program, str(self.folder)]
         # Threads of its own for arithmetic on a few numbers would only take memory.
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         with open(self.log, "ab") as log:
@@ -104,7 +112,7 @@ class PeerProcess:
     def read(self) -> PeerReading:
         """Return what is known of the peer now."""
         self.update()
-        return reading_of(self.status, self.state)
+        return self._describe()
 
     def update(self) -> None:
         """Take note of the status that the process has written, and of its end."""
@@ -117,7 +125,7 @@ class PeerProcess:
             return
         status = None
         with contextlib.suppress(InputError):
-            status = read_status(self.home.status)
+            status = self._read_status()
         if status is not None and status.pid == self._process.pid and not status.stopped:
             self.status = status
 
@@ -127,18 +135,6 @@ class PeerProcess:
             self._process.kill()
             self._process.wait()
             self._ended()
-
-    def remains(self) -> Remains:
-        """Read what the process that was just killed has left; the next one begins with it."""
-        try:
-            state = read_saved_state(self.home.state)[0]
-        except InputError:  # the next start says what is wrong
-            return Remains(has_worked=False)
-        if isinstance(state, SumsState):
-            return Remains(has_worked=True, lacks_sums=not _is_stated(state))
-        before, self._exchanges_before = self._exchanges_before, state.exchanges
-        offers = frozenset(offer.seq for offer in state.pending.values())
-        return Remains(state.exchanges != before, offers)
 
     def freeze(self) -> None:
         """Stop the process in the midst of what it does, without ending it."""
@@ -189,17 +185,7 @@ class PeerProcess:
         self._process, self.status, self._is_frozen = None, None, False
 
 
-def _is_stated(state: SumsState) -> bool:
-    """Return whether all members have stated the result, by what a peer has on its disk."""
-    last = max((number for number, _ in state.contributions), default=0)
-    contributions = [one for (number, _), one in state.contributions.items() if number == last]
-    members = sum(number == 0 for number, _ in state.contributions)
-    return (
-        last > 0 and len(contributions) == members and not any(one.words for one in contributions)
-    )
-
-
-def start_all(peers: list[PeerProcess], *, together: bool = True) -> None:
+def start_all(peers: Sequence[PeerProcess], *, together: bool = True) -> None:
     """Start all peers, a few at a time, and wait until each says that it runs.
 
     If they are to begin ``together``, those that run are frozen until all do: else the first would
@@ -226,12 +212,12 @@ def start_all(peers: list[PeerProcess], *, together: bool = True) -> None:
         peer.thaw()
 
 
-def may_start(peers: list[PeerProcess]) -> bool:
+def may_start(peers: Sequence[PeerProcess]) -> bool:
     """Return whether one more peer may be started now."""
     return sum(peer.state == STARTING for peer in peers) < _STARTS_AT_ONCE
 
 
-def stop_all(peers: list[PeerProcess]) -> None:
+def stop_all(peers: Sequence[PeerProcess]) -> None:
     """Ask all peers to finish or park their exchanges, and wait until they have ended."""
     for peer in peers:
         peer.update()

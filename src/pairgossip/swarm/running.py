@@ -9,17 +9,17 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import STARTING, SwarmReader, SwarmReading
-from pairgossip.swarm.audit import Audit, audit
-from pairgossip.swarm.chaos import Chaos, Faults, FaultyLinks, all_are_up
+from pairgossip.swarm.chaos import Chaos, Faults, FaultyLinks, Link, all_are_up
 from pairgossip.swarm.manifest import Manifest, ManifestPeer, Result, write_manifest
-from pairgossip.swarm.plan import Plan, create_peers, introduce, make_folder
+from pairgossip.swarm.plan import make_folder
 from pairgossip.swarm.processes import (
     HOST,
     PAUSE,
@@ -34,7 +34,6 @@ from pairgossip.swarm.processes import (
     start_all,
     stop_all,
 )
-from pairgossip.swarm.sums_audit import SumsAudit, audit_sums
 
 _SECONDS_BETWEEN_READINGS = 1.0
 _SHORTEST_CALM = 5.0
@@ -49,7 +48,7 @@ class SwarmOptions:
     """How long a swarm runs, and with which faults."""
 
     seconds: float | None = 30.0
-    """None for no limit but the exchanges. Sums end by themselves, and this late at the latest."""
+    """None for no limit but the exchanges. A study ends by itself, and this late at the latest."""
     exchanges: int | None = None
     """It ends after this number of exchanges in the whole network."""
     faults: Faults | None = None
@@ -69,12 +68,108 @@ class SwarmOptions:
         return 0.0 if self.faults is None else max(_SHORTEST_CALM, 0.2 * (self.seconds or 0.0))
 
 
+class Books(Protocol):
+    """What an audit of the disks has found."""
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """A sentence each."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there are none."""
+
+    @property
+    def due(self) -> int:
+        """How many values there must be."""
+
+    def errors(self, exact: float | None) -> list[float]:
+        """Return the relative errors of the values that there are."""
+
+
+class Crew(Protocol):
+    """All peers of a swarm of one kind, and what they are there for."""
+
+    peers: list[PeerProcess]
+    """Those that take part by now; more may come."""
+
+    @property
+    def begins_together(self) -> bool:
+        """Whether none begins before all are there."""
+
+    @property
+    def has_calm(self) -> bool:
+        """Whether they go on for a while after the last fault."""
+
+    @property
+    def exact(self) -> float | None:
+        """The value that every peer estimates, if it is known."""
+
+    def step(self, now: float) -> None:
+        """Do what is due; it is called often, with monotonic seconds."""
+
+    def is_due(self, reading: SwarmReading) -> bool:
+        """Whether they have done what they were to do."""
+
+    def audit(self, *, is_interrupted: bool) -> Books:
+        """Read all disks once the peers have stopped."""
+
+
+class Plan(Protocol):
+    """Everything about a swarm of one kind but where it runs and for how long."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of all peers, whether they come at first or later."""
+
+    @property
+    def algorithm(self) -> str:
+        """Whether rows travel, or sums are computed."""
+
+    @property
+    def measure(self) -> str:
+        """What is computed, in words."""
+
+    @property
+    def links(self) -> list[Link]:
+        """The pairs of peers that talk to each other, by number."""
+
+    @property
+    def rows(self) -> Sequence[Sequence[Any]]:
+        """The rows of each peer."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the manifest says of it."""
+
+    def found(self, place: Place, options: SwarmOptions) -> Crew:
+        """Make the folders of the peers that are there at first."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a swarm is on this machine."""
+
+    folder: Path
+    listen: tuple[str, ...]
+    """Where each peer listens."""
+    routes: Mapping[Link, str] | None
+    """Where a peer finds another, unless that is where it listens."""
+
+    def reached(self, i: int, j: int) -> str:
+        """Return where peer i finds peer j."""
+        return self.listen[j] if self.routes is None else self.routes[i, j]
+
+    def log_of(self, name: str) -> Path:
+        """Return the log of a peer."""
+        return self.folder / f"{name}.log"
+
+
 @dataclass(frozen=True)
 class Report:
     """The result of a run of a swarm."""
 
-    books: Audit | SumsAudit
-    """The audit of peers that exchange rows, or of those that compute sums."""
+    books: Books
+    """The audit of peers of this kind."""
     exact: float | None
     seconds: float
     """From when all peers ran until they were asked to stop."""
@@ -83,15 +178,13 @@ class Report:
     offers_in_flight: int
     """How many different offers these kills left without an answer."""
     early_kills: int
-    """How many of the kills were of peers without a signed result, where sums are computed."""
+    """How many of the kills were of a study's members while a question was open."""
     failures: tuple[str, ...]
     """The failures of peers, a sentence each."""
     is_interrupted: bool
     refused: int
     rate: float
     """Exchanges per second in this time."""
-    result_after: float | None
-    """Seconds from the start of the first peer until all had the result of sums, if they do."""
     cpu_starting: float
     """Seconds of processor time until all peers ran."""
     cpu_seconds: float
@@ -100,24 +193,9 @@ class Report:
     """Bytes per peer at the end: resident, and with shared pages divided among those that share
     them; None where the system does not say."""
 
-    @property
-    def audit(self) -> Audit:
-        """The books of peers that exchange rows."""
-        assert isinstance(self.books, Audit)
-        return self.books
-
     def errors(self) -> list[float]:
-        """Return the relative error of each peer that has an estimate, or of the one of sums."""
-        if self.exact is None:
-            return []
-        if isinstance(self.books, SumsAudit):
-            result = self.books.result
-            estimates = [] if result is None or result.value is None else [result.value]
-        else:
-            findings = self.books.findings
-            estimates = [one.estimate[0] for one in findings if one.estimate is not None]
-        unit = abs(self.exact) or 1.0
-        return [abs(value - self.exact) / unit for value in estimates]
+        """Return the relative error of each value that there is."""
+        return self.books.errors(self.exact)
 
     @property
     def is_sound(self) -> bool:
@@ -129,8 +207,7 @@ class Report:
         if within is None or not self.is_sound:
             return self.is_sound
         errors = self.errors()
-        due = 1 if isinstance(self.books, SumsAudit) else len(self.books.findings)
-        return len(errors) == due and max(errors) <= within
+        return len(errors) == self.books.due and max(errors) <= within
 
 
 def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnReading) -> Report:
@@ -139,24 +216,18 @@ def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnRea
     Call it from a thread that outlives it: on Linux, peers end with the thread that started them.
     """
     count = len(plan.names)
-    exact = plan.exact()
     first = options.first_port
     ports = free_ports(count) if first is None else ports_from(first, count)
     make_folder(folder)
-    listen = [f"tls/{HOST}:{port}" for port in ports]
-    homes = create_peers(plan, folder, listen, power_safe=options.power_safe)
+    listen = tuple(f"tls/{HOST}:{port}" for port in ports)
     with _links(plan, ports, options) as links:
-
-        def reached(i: int, j: int) -> str:
-            return listen[j] if links is None else f"tls/{HOST}:{links.ports[i, j]}"
-
-        identities = introduce(plan, homes, reached)
-        peers = [
-            PeerProcess(home.folder.name, identity.id, home, folder / f"{home.folder.name}.log")
-            for home, identity in zip(homes, identities, strict=True)
-        ]
-        write = _ManifestWriter(folder, plan, peers, listen, exact)
-        return _Run(plan, peers, links, options, write, on_reading).to_the_end()
+        routes = None
+        if links is not None:
+            routes = {link: f"tls/{HOST}:{port}" for link, port in links.ports.items()}
+        place = Place(folder, listen, routes)
+        crew = plan.found(place, options)
+        write = _ManifestWriter(place, plan, crew)
+        return _Run(plan, crew, links, options, write, on_reading).to_the_end()
 
 
 def _links(
@@ -173,40 +244,38 @@ def _links(
 class _ManifestWriter:
     """Writes the manifest whenever a process was started or has ended."""
 
-    folder: Path
+    place: Place
     plan: Plan
-    peers: list[PeerProcess]
-    addresses: list[str]
-    exact: float | None
+    crew: Crew
     started: float = field(default_factory=time.time)
     _written: Manifest | None = None
 
     def __call__(self, *, is_running: bool = True, result: Result | None = None) -> None:
         plan, names = self.plan, self.plan.names
-        positions = plan.graph.positions
+        by_name = {peer.name: peer for peer in self.crew.peers}
         manifest = Manifest(
             running=is_running,
             pid=os.getpid() if is_running else None,
             started=self.started,
-            measure=plan.spec.kernel or plan.spec.loss,
-            target=plan.spec.target,
-            exact=self.exact,
-            spec=plan.spec.hash,
-            family=plan.graph.family,
+            exact=self.crew.exact,
             peers=tuple(
-                ManifestPeer(
-                    *(peer.name, peer.id, peer.home.folder.name, len(rows), address),
-                    *(peer.pid, peer.state),
-                )
-                for peer, rows, address in zip(self.peers, plan.rows, self.addresses, strict=True)
+                _describe(name, by_name.get(name), len(rows), address)
+                for name, rows, address in zip(names, plan.rows, self.place.listen, strict=True)
             ),
             links=tuple((names[i], names[j]) for i, j in plan.links),
-            positions=None if positions is None else tuple(map(tuple, positions.tolist())),
             result=result,
+            **plan.describe(),
         )
         if manifest != self._written:
-            write_manifest(self.folder, manifest)
+            write_manifest(self.place.folder, manifest)
             self._written = manifest
+
+
+def _describe(name: str, peer: PeerProcess | None, rows: int, address: str) -> ManifestPeer:
+    """Return what the manifest says of a peer, which may not be there yet."""
+    if peer is None:
+        return ManifestPeer(name, "", name, rows, address)
+    return ManifestPeer(name, peer.id, peer.folder.name, rows, address, peer.pid, peer.state)
 
 
 @dataclass
@@ -214,7 +283,7 @@ class _Run:
     """The processes of a swarm from start to end."""
 
     _plan: Plan
-    _peers: list[PeerProcess]
+    _crew: Crew
     _links: FaultyLinks | None
     _options: SwarmOptions
     _write: _ManifestWriter
@@ -223,17 +292,18 @@ class _Run:
     _first: SwarmReading | None = None
     _last: SwarmReading | None = None
     _cpu_starting: float = 0.0
-    _begun: float = field(default_factory=time.time)
-    _finished: dict[str, float] = field(default_factory=dict)
-    """When peers had the result of sums, by the clock."""
+
+    @property
+    def _peers(self) -> list[PeerProcess]:
+        return self._crew.peers
 
     def to_the_end(self) -> Report:
         used, is_interrupted, memory = cpu_of_ended(), False, None
         with handle_signals(interrupt):
             try:
-                # With faults, all begin at once: else sums might be known before the first fault.
+                # With faults, all begin at once: else all might be over before the first fault.
                 has_faults = self._options.faults is not None
-                start_all(self._peers, together=has_faults or not self._is_sums)
+                start_all(self._peers, together=has_faults or self._crew.begins_together)
                 self._watch()
             except KeyboardInterrupt:
                 is_interrupted = True
@@ -244,18 +314,11 @@ class _Run:
         seconds = exchanges = 0.0
         if self._first is not None and self._last is not None:
             seconds, exchanges = self._last.seconds, self._last.exchanges - self._first.exchanges
-        homes = [peer.home for peer in self._peers]
-        books: Audit | SumsAudit
-        if self._is_sums:
-            logs = [peer.log for peer in self._peers]
-            books = audit_sums(homes, logs, is_interrupted=is_interrupted)
-        else:
-            books = audit(homes)
+        books = self._crew.audit(is_interrupted=is_interrupted)
         failures = (one.failure for one in (*self._peers, self._chaos) if one is not None)
-        has_ended = len(self._finished) == len(self._peers)  # and all have the result of sums
         report = Report(
             books=books,
-            exact=self._write.exact,
+            exact=self._crew.exact,
             seconds=seconds,
             faults=dict(self._faults()),
             offers_in_flight=0 if self._chaos is None else len(self._chaos.offers_in_flight),
@@ -264,7 +327,6 @@ class _Run:
             is_interrupted=is_interrupted,
             refused=0 if self._last is None else self._last.refused,
             rate=exchanges / seconds if seconds else 0.0,
-            result_after=max(self._finished.values()) - self._begun if has_ended else None,
             cpu_starting=self._cpu_starting,
             cpu_seconds=cpu_of_ended() - used - self._cpu_starting,
             memory=memory,
@@ -272,12 +334,9 @@ class _Run:
         self._write(is_running=False, result=Result(report.is_sound, books.violations))
         return report
 
-    @property
-    def _is_sums(self) -> bool:
-        return self._plan.spec.is_sums
-
     def _watch(self) -> None:
         options, began = self._options, time.monotonic()
+        calm = options.calm if self._crew.has_calm else 0.0
         reader = SwarmReader(self._peers)
         self._cpu_starting = cpu_of(peer.pid for peer in self._peers)
         if options.faults is not None:
@@ -288,6 +347,7 @@ class _Run:
         calm_since, next_reading = began, began
         while True:
             now = time.monotonic()
+            self._crew.step(now)
             if self._chaos is not None:
                 self._chaos.step(now)
             if now >= next_reading:
@@ -298,7 +358,7 @@ class _Run:
                     peer.update()
             if self._chaos and not (self._chaos.is_over and all_are_up(self._peers)):
                 calm_since = now
-            elif self._is_due() and now - calm_since >= (0.0 if self._is_sums else options.calm):
+            elif self._is_due() and now - calm_since >= calm:
                 return
             if all(peer.failure is not None for peer in self._peers):
                 return
@@ -307,9 +367,6 @@ class _Run:
     def _read(self, reader: SwarmReader) -> None:
         self._last = reader.read()
         self._first = self._first or self._last
-        for peer in self._last.peers:
-            if peer.has_result:
-                self._finished.setdefault(peer.name, peer.changed or time.time())
         self._write()
         self._on_reading(self._last, self._faults())
 
@@ -317,13 +374,10 @@ class _Run:
         return Counter() if self._chaos is None else self._chaos.counts
 
     def _is_due(self) -> bool:
-        seconds, exchanges, last = self._options.seconds, self._options.exchanges, self._last
+        seconds, last = self._options.seconds, self._last
         if last is None:
             return False
-        is_late = seconds is not None and last.seconds >= seconds
-        if self._is_sums:
-            return is_late or all(peer.has_result for peer in last.peers)
-        return is_late or (exchanges is not None and last.exchanges >= exchanges)
+        return (seconds is not None and last.seconds >= seconds) or self._crew.is_due(last)
 
     def _stop(self) -> None:
         try:

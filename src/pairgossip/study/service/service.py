@@ -80,7 +80,14 @@ class _Unsaved(Exception):
     """Something could not be written down; the message is a sentence."""
 
 
-def run_study(home: StudyHome) -> int:
+def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
+    """Open the network of a peer, which connects with nobody yet."""
+    home, limit = parts.home, LONGEST_WORDS + _FRAME_SLACK
+    site = Site(parts.identity.id, (), home.cert, home.key, parts.settings.listen, limit)
+    return open_link(site, parts.identity, on_frame, parts.settings.relay, home.relay)
+
+
+def run_study(home: StudyHome, connecting: Connect = connect) -> int:
     """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
 
     What is wrong from the start raises `InputError`; what goes wrong later is logged.
@@ -91,17 +98,10 @@ def run_study(home: StudyHome) -> int:
     with home.lock():
         parts = StudyParts(home)
         try:
-            with StudyService(parts) as service, stop_on_signals(service.stop):
+            with StudyService(parts, connecting) as service, stop_on_signals(service.stop):
                 return service.run()
         finally:
             parts.close()
-
-
-def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
-    """Open the network of a peer, which connects with nobody yet."""
-    home, limit = parts.home, LONGEST_WORDS + _FRAME_SLACK
-    site = Site(parts.identity.id, (), home.cert, home.key, parts.settings.listen, limit)
-    return open_link(site, parts.identity, on_frame, parts.settings.relay, home.relay)
 
 
 class StudyService:

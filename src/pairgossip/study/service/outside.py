@@ -1,0 +1,96 @@
+"""A study's member as seen from outside by its folder, beside peers of other kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import time
+
+from pairgossip.errors import InputError
+from pairgossip.peer.reading import (
+    UNCLEAR,
+    PeerReading,
+    QuestionReading,
+    clean_problems,
+    state_of,
+)
+from pairgossip.study.service.reading import describe_ending
+from pairgossip.study.service.status import (
+    QuestionStatus,
+    StudyStatus,
+    list_numbers,
+    read_question,
+    read_status,
+)
+from pairgossip.study.site.folder import StudyHome
+from pairgossip.text import clean_text
+
+_MOST_QUESTIONS = 50
+"""Questions of a member that are read, the latest."""
+_LONGEST_TITLE, _LONGEST_NAME = 100, 32
+"""Characters that are shown; longer texts are cut."""
+
+
+@dataclass
+class MemberReader:
+    """Reads a study's member whose folder is on this machine."""
+
+    name: str
+    id: str
+    home: StudyHome
+    pid: int | None = None
+    """Its process, where that is known from elsewhere, such as the swarm that started it."""
+
+    def read(self) -> PeerReading:
+        """Read the status files, and ask the system about the process."""
+        try:
+            status = read_status(self.home)
+            return read_member(self.home, status, state_of(status, self.pid, time()))
+        except InputError as problem:
+            return PeerReading(UNCLEAR, problems=(clean_text(problem),))
+        except OSError as problem:
+            why = f"Cannot read {self.home.folder}: {problem.strerror}."
+            return PeerReading(UNCLEAR, problems=(clean_text(why),))
+
+
+def read_member(home: StudyHome, status: StudyStatus | None, state: str) -> PeerReading:
+    """Return what a member in this state says of itself and of its questions."""
+    if status is None:
+        return PeerReading(state)
+    listed = sum(one.is_listed for one in status.members)
+    connected = sum(bool(one.connected) for one in status.neighbors.values())
+    return PeerReading(
+        state,
+        exchanges=0,
+        refused=sum(status.refused.values()),
+        generation=1,
+        covers=(connected, max(listed - 1, 0)),
+        questions=tuple(_read_questions(home)),
+        members=listed,
+        rows=sum(status.batches),
+        started=status.started,
+        updated=status.updated or None,
+        problems=clean_problems(status.problems),
+    )
+
+
+def _read_questions(home: StudyHome) -> Iterator[QuestionReading]:
+    for number in list_numbers(home)[-_MOST_QUESTIONS:]:
+        if (question := read_question(home, number)) is not None:
+            yield _describe(question)
+
+
+def _describe(question: QuestionStatus) -> QuestionReading:
+    names = tuple(clean_text(one, _LONGEST_NAME) for one in question.awaited)
+    return QuestionReading(
+        name=question.name,
+        title=clean_text(question.title, _LONGEST_TITLE),
+        asked_by=clean_text(question.asked_by, _LONGEST_NAME),
+        phase=clean_text(question.phase, _LONGEST_NAME),
+        awaited=names,
+        seen=question.seen,
+        value=question.value,
+        interval=question.interval,
+        rows=question.rows,
+        ending=clean_text(describe_ending(question), _LONGEST_TITLE),
+    )
