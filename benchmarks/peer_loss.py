@@ -20,8 +20,9 @@ import numpy as np
 
 import pairgossip as pg
 from pairgossip.peer.service.status import Status, read_status
+from pairgossip.swarm.exchange import ExchangePeer
 from pairgossip.swarm.plan import Plan, create_peers, introduce, kernel_spec, make_folder, make_plan
-from pairgossip.swarm.processes import HOST, PeerProcess, free_ports, start_all, stop_all
+from pairgossip.swarm.processes import HOST, free_ports, start_all, stop_all
 
 LEAST = 0.8
 PATIENCE = 120.0
@@ -48,7 +49,7 @@ def main() -> int:
 
 
 def _without(
-    lost: int, peers: Sequence[PeerProcess], links: list[tuple[int, int]], options: _Options
+    lost: int, peers: Sequence[ExchangePeer], links: list[tuple[int, int]], options: _Options
 ) -> float:
     """Kill a peer, see how the others do, and start it again."""
     gone, others = peers[lost], [peer for peer in peers if peer is not peers[lost]]
@@ -70,14 +71,14 @@ def _without(
     return ratio
 
 
-def _is_back(peer: PeerProcess, neighbors: Sequence[PeerProcess]) -> bool:
+def _is_back(peer: ExchangePeer, neighbors: Sequence[ExchangePeer]) -> bool:
     status = _told(peer)
     has_met_all = status.pid == peer.pid and all(one.agreed for one in status.neighbors.values())
     return has_met_all and not any(_complains(one, peer) for one in neighbors)
 
 
 def _rate(
-    peers: Sequence[PeerProcess], links: Sequence[tuple[int, int]], options: _Options
+    peers: Sequence[ExchangePeer], links: Sequence[tuple[int, int]], options: _Options
 ) -> float:
     """How often the links are used, in parts of what they allow."""
     first = [_told(peer) for peer in peers]
@@ -91,11 +92,11 @@ def _rate(
     return sum(rates) / 2 / (len(links) * options.rate)
 
 
-def _complains(peer: PeerProcess, about: PeerProcess) -> bool:
+def _complains(peer: ExchangePeer, about: ExchangePeer) -> bool:
     return any(f"'{about.name}'" in problem for problem in _told(peer).problems)
 
 
-def _told(peer: PeerProcess) -> Status:
+def _told(peer: ExchangePeer) -> Status:
     status = read_status(peer.home.status)
     assert status is not None, f"{peer.name} has told nothing"
     return status
@@ -109,13 +110,13 @@ def _wait(what: str, is_so: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _found(plan: Plan, folder: Path) -> list[PeerProcess]:
+def _found(plan: Plan, folder: Path) -> list[ExchangePeer]:
     make_folder(folder)
     listen = [f"tls/{HOST}:{port}" for port in free_ports(len(plan.names))]
     homes = create_peers(plan, folder, listen, power_safe=True)
     identities = introduce(plan, homes, lambda _, j: listen[j])
     return [
-        PeerProcess(home.folder.name, identity.id, home, folder / f"{home.folder.name}.log")
+        ExchangePeer(identity.name, identity.id, home.folder, folder / f"{identity.name}.log")
         for home, identity in zip(homes, identities, strict=True)
     ]
 

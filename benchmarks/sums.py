@@ -1,14 +1,13 @@
-"""What real peers take to compute masked sums, and that nothing disturbs them.
+"""What real members of a study take to answer, and that nothing disturbs them.
 
-    python -m benchmarks.sums [auc] [many] [line] [learning]
+    python -m benchmarks.sums [auc] [many] [chaos] [learning]
 
-- auc: the AUC of 5 peers with 50,000 rows each, from the start of the first process;
-- many: 64 peers on this machine;
-- line: 3 peers on a line that learn, the middle one killed and started again ten times before it
-  has all sums: the same bits;
-- learning: Breast Cancer Wisconsin dealt to 5 peers, and how far their model is from the best.
+- auc: the AUC of 5 members with 50,000 rows each;
+- many: 32 members on this machine;
+- chaos: 5 members that are killed, frozen and parted meanwhile, of whom one leaves and one joins;
+- learning: Breast Cancer Wisconsin dealt to 5 members, and how far their model is from the best.
 
-Each ends with an audit of all disks. Ends with 1 if one of them failed.
+Each ends with an audit of all folders. Ends with 1 if one of them failed.
 """
 
 from __future__ import annotations
@@ -22,12 +21,13 @@ from pathlib import Path
 import numpy as np
 
 import pairgossip as pg
-from pairgossip.cli.swarm.sums_report import verdict
-from pairgossip.swarm.plan import Plan, kernel_spec, make_plan
+from pairgossip.arrays import FloatArray
+from pairgossip.cli.swarm.study_report import list_facts, verdict
+from pairgossip.swarm.chaos import Faults, usual_faults
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
-from pairgossip.swarm.sums_audit import SumsAudit
-from tests.swarm.lines import copy_line, make_line, run_line
-from tests.swarm.plans import cancer_loss, cancer_plan, income_sums_plan
+from pairgossip.swarm.study_audit import StudyAudit
+from pairgossip.swarm.study_plan import plan_study
+from pairgossip.tables import read_columns
 
 LONGEST = 300.0
 
@@ -36,8 +36,8 @@ def main() -> int:
     """Run what is asked for; return 1 if something is not as it must be."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", nargs="*", choices=[*PARTS, []], help="all unless given")
-    parser.add_argument("--peers", type=int, default=64, help="of 'many'")
-    parser.add_argument("--rows", type=int, default=50_000, help="of each peer of 'auc'")
+    parser.add_argument("--peers", type=int, default=32, help="of 'many'")
+    parser.add_argument("--rows", type=int, default=50_000, help="of each member of 'auc'")
     options = parser.parse_args()
     failed = 0
     for name in options.what or PARTS:
@@ -47,22 +47,25 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _run(plan: Plan, folder: Path) -> Report:
-    options = SwarmOptions(seconds=LONGEST)
+def _run(
+    folder: Path,
+    columns: dict[str, FloatArray],
+    texts: list[str],
+    peers: int,
+    faults: Faults | None = None,
+    **more: int,
+) -> Report[StudyAudit]:
+    """Deal rows to members who answer; print what there is to say."""
+    file = folder / "rows.csv"
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
+    file.write_text("\n".join(lines) + "\n")
+    named = [(f"question {number}", text) for number, text in enumerate(texts, 1)]
+    plan = plan_study(named, read_columns(file, ()), peers, 0, **more)
+    options = SwarmOptions(seconds=LONGEST, faults=faults)
     report = run_swarm(plan, folder / "swarm", options, lambda *_: None)
-    taken = "never" if report.result_after is None else f"{report.result_after:.1f} s"
-    rows = sum(map(len, plan.rows))
-    print(f"  {len(plan.names)} peers, {len(plan.links)} links, {rows:,} rows in all")
-    print(f"  result at all peers after {taken} from the start of the first")
-    print(f"  {report.cpu_starting + report.cpu_seconds:.1f} s of processor time in all")
-    if report.memory is not None:
-        resident, shared = (size / 1e6 for size in report.memory)
-        print(f"  {resident:.0f} MB per peer, {shared:.0f} MB with shared pages divided")
-    assert isinstance(report.books, SumsAudit)
-    result = report.books.result
-    if result is not None and result.value is not None and result.interval is not None:
-        low, high = result.interval
-        print(f"  value {result.value:.6g}, 95 %: {low:.6g} to {high:.6g}")
+    for name, fact in list_facts(report, plan):
+        print(f"  {name}: {fact}")
     for problem in (*report.books.violations, *report.failures):
         print(f"  problem: {problem}")
     print(f"  Verdict: {verdict(report)}", flush=True)
@@ -70,55 +73,64 @@ def _run(plan: Plan, folder: Path) -> Report:
 
 
 def _auc(folder: Path, options: argparse.Namespace) -> bool:
-    peers, random = 5, np.random.default_rng(0)
-    labels = random.integers(0, 2, peers * options.rows).astype(float)
-    scores = 1 / (1 + np.exp(-random.normal(labels, 1.0)))
-    table = np.column_stack([scores, labels])
-    text = kernel_spec("auc", ["score"], "ill", table, rate=None)
-    rows = tuple(map(tuple, table.tolist()))
-    graph = pg.graphs.complete(peers)
-    return _run(make_plan(text, rows, graph, peers, seed=0), folder).is_sound
+    random = np.random.default_rng(0)
+    ill = random.integers(0, 2, 5 * options.rows)
+    score = 1 / (1 + np.exp(-random.normal(ill, 1.0)))
+    text = _spec('kernel = "auc"', ["score"], {"score": (0, 1), "ill": (0, 1)}, "ill")
+    return _run(folder, {"score": score, "ill": ill}, [text], 5).is_sound
 
 
 def _many(folder: Path, options: argparse.Namespace) -> bool:
-    graph = pg.graphs.watts_strogatz(options.peers, k=4, p=0.3, seed=0)
-    return _run(income_sums_plan(options.peers, 20 * options.peers, graph), folder).is_sound
+    income = np.random.default_rng(3).uniform(1, 99, 20 * options.peers)
+    text = _spec('kernel = "gini"', ["income"], {"income": (0, 100)})
+    return _run(folder, {"income": income}, [text], options.peers).is_sound
 
 
-def _line(folder: Path, options: argparse.Namespace) -> bool:
-    homes = make_line(cancer_plan(3, pg.graphs.path(3)), folder / "line")
-    (folder / "copy").mkdir()
-    copies = copy_line(homes, folder / "copy")
-    calm, _ = run_line(copies, kills=0)
-    disturbed, held = run_line(homes, kills=10)
-    for problem in (*calm.violations, *disturbed.violations):
-        print(f"  problem: {problem}")
-    print(f"  contributions that the middle held at its kills: {', '.join(map(str, held))}")
-    print(f"  of {3 * calm.rounds} in all, in {calm.rounds} rounds")
-    same = calm.result is not None and calm.result == disturbed.result
-    print(f"  the same result as undisturbed, bit for bit: {'yes' if same else 'NO'}", flush=True)
-    return same and calm.is_sound and disturbed.is_sound
+def _chaos(folder: Path, options: argparse.Namespace) -> bool:
+    columns = np.random.default_rng(4).uniform(1, 99, (4, 600))
+    named = dict(zip("abcd", columns, strict=True))
+    texts = [_spec('kernel = "gini"', [name], {name: (0, 100)}) for name in named]
+    faults = usual_faults(45.0)
+    return _run(folder, named, texts, 5, faults, joins=1, leaves=1).is_sound
 
 
 def _learning(folder: Path, options: argparse.Namespace) -> bool:
-    report = _run(cancer_plan(5), folder)
-    assert isinstance(report.books, SumsAudit)
-    result = report.books.result
-    if result is None or result.model is None:
-        return False
     features, labels = pg.datasets.breast_cancer_wisconsin()
+    columns = {f"x{k}": column for k, column in enumerate(features.T)}
+    ranges = {**dict.fromkeys(columns, (1, 10)), "y": (0, 1)}
+    text = _spec('loss = "auc-logistic"', list(columns), ranges, "y")
+    report = _run(folder, {**columns, "y": labels}, [text], 5)
+    result = report.books.answers[0].result
+    if result.model is None:
+        return False
     best = pg.minimize(
         features, labels, loss="auc-logistic", method="sketch", tolerance=1e-12, engine="plain"
     )
-    above = cancer_loss(np.array(result.model)) - cancer_loss(best.model)
+    above = _loss(np.array(result.model)) - _loss(best.model)
     print(f"  {result.rounds} sums; {above:.1e} above the optimum", flush=True)
     return report.is_sound and above < 1e-5
+
+
+def _loss(model: FloatArray) -> float:
+    """Return what a model makes of all cases, as members minimize it."""
+    features, labels = pg.datasets.breast_cancer_wisconsin()
+    scores = features @ model
+    margins = np.subtract.outer(scores[labels == 1], scores[labels == 0])
+    return float(np.logaddexp(0, -margins).sum()) / len(labels) ** 2
+
+
+def _spec(
+    measure: str, columns: list[str], ranges: dict[str, tuple[float, float]], label: str = ""
+) -> str:
+    """Write a specification."""
+    lines = [measure, f"columns = {columns}", *([f'label = "{label}"'] if label else [])]
+    return "\n".join([*lines, "[ranges]", *(f"{name} = {[*it]}" for name, it in ranges.items())])
 
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], bool]] = {
     "auc": _auc,
     "many": _many,
-    "line": _line,
+    "chaos": _chaos,
     "learning": _learning,
 }
 

@@ -53,7 +53,7 @@ def main() -> int:
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="pairgossip-swarm-") as above:
         report = run_swarm(plan, Path(above) / "swarm", how, _Lines(options.kills))
-    audit, errors = report.audit, report.errors()
+    audit, errors = report.books, report.errors()
     print(f"{options.peers} peers, {len(plan.links)} links, {audit.records} records")
     print(f"  {time.monotonic() - begin:.1f} s in all, {report.seconds:.1f} s from start to stop")
     print(f"  {audit.exchanges:,} exchanges, {report.rate:.1f} per second")

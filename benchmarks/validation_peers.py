@@ -3,9 +3,9 @@
     python -m benchmarks.validation_peers [--rows 50000] [--page result.html]
 
 Each peer is a process with its own rows: probabilities of a rare outcome, in two groups. Printed
-are the seconds from the start of the first process to the result that all have signed at all of
-them; how many figures of the published file are computed anew from its counts; and how many of them
-hold what `pg.validate` says of all rows together. Ends with 1 if one does not.
+are the seconds from the question to the result that all have signed at all of them; how many
+figures of the published file are computed anew from its counts; and how many of them hold what
+`pg.validate` says of all rows together. Ends with 1 if one does not.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ from typing import Any
 
 import numpy as np
 
-import pairgossip as pg
 from pairgossip.arrays import FloatArray
-from pairgossip.cli.peer.signed import find_signed
-from pairgossip.cli.swarm.sums_report import verdict
+from pairgossip.cli.swarm.study_report import verdict
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import add_report, recompute
 from pairgossip.peer.signed_result import check_signed, read_signed, write_signed
-from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.kept_tables import read_kept_table
-from pairgossip.swarm.plan import make_plan
+from pairgossip.study.service.reading import StudyReading
 from pairgossip.swarm.running import SwarmOptions, run_swarm
+from pairgossip.swarm.study_plan import plan_study
+from pairgossip.tables import read_columns
 from pairgossip.validation import validate
 
 PEERS = 6
@@ -103,20 +101,23 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="where to write the page")
     options = parser.parse_args()
     rows = draw_rows(PEERS * options.rows)
-    dealt = tuple(map(tuple, rows.tolist()))
     with tempfile.TemporaryDirectory(prefix="pairgossip-validation-") as name:
         folder = Path(name)
-        plan = make_plan(SPEC, dealt, pg.graphs.complete(PEERS), PEERS, seed=0)
+        file = folder / "rows.csv"
+        lines = (f"{risk!r},{died:g},{'fm'[int(sex)]}" for risk, died, sex in rows.tolist())
+        file.write_text("\n".join(["risk,died,sex", *lines, ""]))
+        plan = plan_study([("validation", SPEC)], read_columns(file, ()), PEERS, 0)
         report = run_swarm(plan, folder / "swarm", SwarmOptions(seconds=LONGEST), lambda *_: None)
         print(f"{PEERS} peers with {options.rows:,} rows each: {verdict(report)}")
-        if report.result_after is None:
+        if not report.books.answers or report.books.answers[0].seconds is None:
             return 1
-        print(f"signed result at all peers {report.result_after:.1f} s after the first start")
+        print(
+            f"signed result at all peers {report.books.answers[0].seconds:.1f} s after the question"
+        )
         print(f"(the goal is {GOAL:g} s on a quiet machine)")
-        home = Home(folder / "swarm" / plan.names[0])
+        reading = StudyReading(folder / "swarm" / plan.names[0])
         begun = time.perf_counter()
-        signed = find_signed(home, None)
-        signed = add_report(signed, read_kept_table(home, signed))
+        signed = add_report(reading.result(1), reading.table(1))
         write_signed(signed, folder / "result.json")
         write_page(signed, options.page or folder / "result.html")
         print(f"file and page written in {time.perf_counter() - begun:.1f} s")

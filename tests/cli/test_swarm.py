@@ -77,24 +77,45 @@ def test_a_specification_and_json(cli: CommandLine, incomes: Path, tmp_path: Pat
     assert set(told["estimates"]) == {"peer-01", "peer-02"}
 
 
+GINI = """
+kernel = "gini"
+columns = ["income"]
+[ranges]
+income = [0, 20]
+"""
+
+
 @pytest.mark.usefixtures("brisk")
-def test_sums(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
-    home = tmp_path / "swarm"
-    what = ("--algorithm", "sums", "--peers", 4, "--graph", "path", "--fast", "--home", home)
-    answer = cli(*BASIC, incomes, *what)
+def test_a_study(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    home, specs = tmp_path / "swarm", (tmp_path / "gini.toml", tmp_path / "again.toml")
+    for spec in specs:
+        spec.write_text(GINI)
+    what = (*specs, "--data", incomes, "--peers", 4, "--fast", "--home", home)
+    answer = cli("swarm", "run", *what)
     assert answer.code == 0, answer
     exact = pg.exact(read_columns(incomes, ["income"])["income"], "gini")
     verdict = answer.out.splitlines()[-1]
-    assert verdict.startswith("Verdict: all 4 peers have the same result, that of all 20 rows; ")
-    assert verdict.endswith(f"of the exact value {exact:.6g}.")
+    assert verdict.startswith("Verdict: 2 questions answered alike by all members, as their rows")
+    assert f"exact {exact:.5f}" in " ".join(answer.out.split())
     facts = {line[:20].strip(): line[20:].strip() for line in answer.out.splitlines()}
-    assert facts["question"] == "gini of income, over the rows of all members"
-    assert {"value", "sampling error", "95 %", "certainly", "time to the result"} <= facts.keys()
-    assert (facts["rounds complete"], facts["plain sums compared"]) == ("3", "1")
-    assert facts["signatures checked"] == "12"
     assert facts["rows elsewhere"].startswith("not looked for: no value is so long")
-    status = cli("peer", "status", "--home", home / "peer-02", "--json").json()
-    assert status["rounds"]["is_finished"]
+    assert "question" in answer.err and "answered" in answer.err
+    # The members are members as any others.
+    shown = cli("peer", "questions", "--home", home / "peer-02")
+    assert shown.out.count("answered, and signed by all") == 2
+    cli("peer", "disclosed", "--verify", "--home", home / "peer-02")
+
+
+@pytest.mark.usefixtures("brisk")
+def test_sums_of_a_kernel(cli: CommandLine, incomes: Path) -> None:
+    header, *lines = incomes.read_text().splitlines()
+    incomes.write_text("\n".join([header, *(4 * lines), ""]))  # enough of each class for everyone
+    what = ("--kernel", "auc", "--column", "income", "--label", "class", "--classes", "rich,poor")
+    more = ("--algorithm", "sums", "--peers", 4, "--fast", "--json")
+    told = cli("swarm", "run", "--data", incomes, *what, *more).json()
+    assert told["sound"] and told["violations"] == [] and told["failures"] == []
+    (answer,) = told["answers"]
+    assert (answer["adding"], answer["exact"]) == (4, 0.0)
 
 
 def test_classes_in_words_are_agreed_on(
@@ -124,7 +145,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Pat
     """Let runs end at once with these estimates of peers; return the folders they are given."""
     folders: list[Path] = []
 
-    def run_swarm(plan: Plan, folder: Path, *_: object) -> Report:
+    def run_swarm(plan: Plan, folder: Path, *_: object) -> Report[Audit]:
         folder.mkdir()
         folders.append(folder)
         exact = plan.exact()
@@ -134,7 +155,7 @@ def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Pat
             for name, factor in zip(plan.names, estimates, strict=True)
         )
         audit = Audit(20, 4, 0, 0, 8.0, 8.0, (), findings)
-        return Report(audit, exact, 1.0, {}, 0, 0, (), False, 0, 4.0, None, 0.1, 0.1, None)
+        return Report(audit, exact, 1.0, {}, 0, 0, (), False, 0, 4.0, 0.1, 0.1, None)
 
     monkeypatch.setattr(running, "run_swarm", run_swarm)
     return folders
@@ -188,10 +209,14 @@ UNFIT = [
     ((*FOUR, "--kills", -1), "The number of kills is -1: give 0 or more."),
     ((*FOUR, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),
     ((*FOUR, "--spec", "auc.toml"), "--spec says everything about it: leave out --kernel."),
+    ((*FOUR, "--joins", 1), "--joins is for a study's members: leave it out, or ask for sums."),
     ((*FOUR, "--rate", 0), "algorithm.rate is 0: give a finite number > 0."),
     ((*FOUR, "--first-port", 65_534), "4 ports from 65534 on do not exist: give a first port of"),
     ((*FOUR, "--algorithm", "sum"), "Unknown algorithm 'sum': did you mean 'sums'?"),
-    ((*SUMS, 4, "--exchanges", 5), "Peers that compute sums make no exchanges: leave --exchanges"),
+    ((*SUMS, 4, "--exchanges", 5), "A study's members make no exchanges: leave --exchanges out."),
+    ((*SUMS, 4, "--graph", "path"), "A study's members all talk to each other, on no network: le"),
+    ((*SUMS, 4, "--leaves", 1), "Of 4 peers 1 are to leave, and sums are over 4 members or more"),
+    ((*SUMS, 4, "--joins", 17), "21 peers need at least 21 rows, but FILE has 20: use fewer"),
     ((*SUMS, 4, "--rate", 5), "--rate is how often rows are exchanged, and with sums none are:"),
     ((*SUMS, 2), "Peers contribute to sums over 4 members or more, not 2: use more peers, or"),
 ]
@@ -202,6 +227,25 @@ def test_what_does_not_fit(
     cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
 ) -> None:
     assert cli.error(*BASIC, incomes, *options).startswith(sentence.replace("FILE", str(incomes)))
+
+
+def test_questions_that_no_study_answers(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
+    gini, auc, median = (tmp_path / name for name in ("gini.toml", "auc.toml", "median.toml"))
+    gini.write_text(GINI)
+    auc.write_text(AUC)
+    median.write_text(AUC.partition("[algorithm]")[0].replace("[0, 10]", "[2, 10]"))
+    tokens = ("--data", incomes, *FOUR)
+    assert cli.error("swarm", "run", gini, auc, *tokens) == (
+        f"{auc} lets rows travel: give it alone; a study's questions are sums."
+    )
+    assert cli.error("swarm", "run", gini, median, *tokens) == (
+        f"{median}: column 'income' is counted for {gini}, too, in other cells, classes or groups, "
+        "or beside others. A study counts it once: leave one out."
+    )
+    gini.write_text(GINI.replace("20", "2"))
+    assert "outside the agreed range [0, 2]" in cli.error("swarm", "run", gini, *tokens)
+    gini.write_text(GINI.replace("income", "incomes"))
+    assert "'incomes'" in cli.error("swarm", "run", gini, *tokens)
 
 
 def test_a_folder_that_exists_and_no_kernel(

@@ -130,11 +130,11 @@ def test_three_real_peers_find_the_auc_of_the_reports(
     folder = tmp_path / "swarm"
     options = SwarmOptions(seconds=60.0, exchanges=1000, power_safe=False)
     report = run_swarm(plan, folder, options, lambda *_: None)  # type: ignore[arg-type]
-    assert report.is_sound, (report.audit.violations, report.failures)
+    assert report.is_sound, (report.books.violations, report.failures)
     assert report.refused == 0
     homes = [Home(folder / f"peer-0{k}") for k in (1, 2, 3)]
     expected = debiased_value(parse_spec(plan.text), homes)  # type: ignore[attr-defined]
-    for finding in report.audit.findings:
+    for finding in report.books.findings:
         assert finding.estimate is not None
         assert finding.estimate[0] == pytest.approx(expected, abs=0.06)
     seen = read_snapshot(homes[0])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import pairgossip as pg
-from pairgossip.arrays import FloatArray
-from pairgossip.graphs import Graph
 from pairgossip.swarm.plan import Plan, kernel_spec, make_plan
+from pairgossip.swarm.study_plan import StudyPlan, plan_study
+from pairgossip.tables import read_columns
 
 
 def gini_plan(peers: int, rows: int, rate: float = 20.0) -> Plan:
@@ -19,48 +21,51 @@ def gini_plan(peers: int, rows: int, rate: float = 20.0) -> Plan:
     return make_plan(text, values, graph, peers, seed=1)
 
 
-SUMS_OF = """
-{measure}
-columns = {columns}
-{label}
+AUC = """
+kernel = "auc"
+columns = ["risk"]
+label = "died"
 [ranges]
-{ranges}
-[algorithm]
-name = "sums"
+risk = [0, 1]
+died = [0, 1]
+"""
+GINI = """
+kernel = "gini"
+columns = ["age"]
+[ranges]
+age = [0, 120]
+"""
+MODEL = """
+loss = "auc-logistic"
+columns = ["dose", "weight"]
+label = "died"
+[ranges]
+dose = [0, 50]
+weight = [0, 200]
+died = [0, 1]
 """
 
 
-def cancer_plan(peers: int, graph: Graph | None = None) -> Plan:
-    """Peers that learn to order cases of breast cancer from sums, on a ring unless told."""
-    features, labels = pg.datasets.breast_cancer_wisconsin()
-    names = [f"x{k}" for k in range(features.shape[1])]
-    text = SUMS_OF.format(
-        measure='loss = "auc-logistic"',
-        columns=names,
-        label='label = "y"',
-        ranges="\n".join([*(f"{name} = [1, 10]" for name in names), "y = [0, 1]"]),
+def write_cohort(path: Path, rows: int) -> Path:
+    """Write rows of which the scores of those who died are higher."""
+    chance = np.random.default_rng(5)
+    died = np.arange(rows) % 2
+    columns = (
+        np.clip(chance.normal(0.4 + 0.2 * died, 0.15), 0, 1).round(7),
+        chance.uniform(18, 110, rows).round(6),
+        (chance.uniform(0, 20, rows) + 10 * died).round(6),
+        chance.uniform(40, 150, rows).round(6),
+        died,
     )
-    rows = tuple(tuple(row) for row in np.column_stack([features, labels]).tolist())
-    return make_plan(text, rows, graph or pg.graphs.cycle(peers), peers, seed=1)
+    lines = [",".join(map(str, row)) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join(["risk,age,dose,weight,died", *lines, ""]))
+    return path
 
 
-def cancer_loss(model: FloatArray) -> float:
-    """Return what a model makes of all cases, as peers minimize it."""
-    features, labels = pg.datasets.breast_cancer_wisconsin()
-    scores = features @ model
-    margins = np.subtract.outer(scores[labels == 1], scores[labels == 0])
-    return float(np.logaddexp(0, -margins).sum()) / len(labels) ** 2
-
-
-def income_sums_plan(
-    peers: int, rows: int, graph: Graph | None = None, epsilon: float | None = None
-) -> Plan:
-    """Peers that compute the Gini mean difference from sums, on a line unless a graph is given."""
-    table = np.random.default_rng(3).uniform(1, 99, size=(rows, 1))
-    text = SUMS_OF.format(
-        measure='kernel = "gini"', columns=["income"], label="", ranges="income = [0, 100]"
-    )
-    if epsilon is not None:
-        text += f"[privacy]\nepsilon = {epsilon}\n"
-    values = tuple((float(value),) for value in table[:, 0])
-    return make_plan(text, values, graph or pg.graphs.path(peers), peers, seed=1)
+def study_plan(
+    folder: Path, *texts: str, peers: int = 4, rows: int = 160, **more: int
+) -> StudyPlan:
+    """Plan a study of members that have the rows of a cohort."""
+    table = read_columns(write_cohort(folder / "cohort.csv", rows), ())
+    named = [(f"question-{number}.toml", text) for number, text in enumerate(texts, 1)]
+    return plan_study(named, table, peers, 1, **more)

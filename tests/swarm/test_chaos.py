@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP
-from pairgossip.peer.storage.folder import Home
 from pairgossip.swarm.chaos import (
     _LONGEST,
     _PATIENCE,
@@ -22,16 +21,17 @@ from pairgossip.swarm.chaos import (
     all_are_up,
     usual_faults,
 )
-from pairgossip.swarm.processes import HOST, PeerProcess, Remains
+from pairgossip.swarm.exchange import ExchangePeer
+from pairgossip.swarm.processes import HOST, Remains
 
 EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
 
 
-class Puppet(PeerProcess):
+class Puppet(ExchangePeer):
     """A peer that only says what is done to it."""
 
     def __init__(self, number: int, story: list[str]) -> None:
-        super().__init__(f"p{number}", str(number), Home(Path("nowhere")), Path("nowhere"))
+        super().__init__(f"p{number}", str(number), Path("nowhere"), Path("nowhere"))
         self.now, self.story, self.lives = UP, story, 1
         self.is_quiet = False
         """Whether it tells of exchanges that are not on its disk."""

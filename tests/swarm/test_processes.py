@@ -8,21 +8,15 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.storage.folder import Home
-from pairgossip.swarm.processes import (
-    _HIGHEST,
-    _LOWEST,
-    PeerProcess,
-    Remains,
-    free_ports,
-    ports_from,
-)
+from pairgossip.swarm.exchange import ExchangePeer
+from pairgossip.swarm.processes import _HIGHEST, _LOWEST, Remains, free_ports, ports_from
 from tests.peer.homes import Pair
 
 from .test_audit import exchanging
 
 
-def process_of(home: Home) -> PeerProcess:
-    return PeerProcess(home.folder.name, "id", home, home.folder / "log")
+def process_of(home: Home) -> ExchangePeer:
+    return ExchangePeer(home.folder.name, "id", home.folder, home.folder / "log")
 
 
 def test_a_life_counts_with_its_first_exchange(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from pairgossip.peer.reading import DOWN, SwarmReading, process_of
 from pairgossip.peer.service.assembly import assemble
 from pairgossip.peer.storage.folder import open_home
 from pairgossip.swarm import running
+from pairgossip.swarm.audit import Audit
 from pairgossip.swarm.chaos import Faults
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 
@@ -35,7 +36,7 @@ def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(
     folder: Path, options: SwarmOptions, peers: int = 3, rows: int = 7
-) -> tuple[Report, list[SwarmReading]]:
+) -> tuple[Report[Audit], list[SwarmReading]]:
     readings: list[SwarmReading] = []
 
     def keep(reading: SwarmReading, faults: Mapping[str, int]) -> None:
@@ -52,8 +53,8 @@ def is_alive(pid: int) -> bool:
 def test_a_quiet_swarm(tmp_path: Path) -> None:
     folder = tmp_path / "swarm"
     report, readings = run(folder, SwarmOptions(seconds=None, exchanges=60))
-    assert report.is_sound, (report.audit.violations, report.failures)
-    audit = report.audit
+    assert report.is_sound, (report.books.violations, report.failures)
+    audit = report.books
     assert (audit.records, report.refused, report.is_interrupted) == (7, 0, False)
     assert audit.exchanges >= 60 and readings[-1].exchanges >= 60
     assert audit.weight == pytest.approx(audit.weight_due, rel=1e-9)
@@ -80,11 +81,11 @@ def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(running, "_SHORTEST_CALM", 3.0)
     faults = Faults(kills=4, freezes=2, partitions=1, window=4.0)
     report, _ = run(tmp_path / "swarm", SwarmOptions(seconds=4.0, faults=faults), peers=3, rows=6)
-    assert report.is_sound, (report.audit.violations, report.failures)
+    assert report.is_sound, (report.books.violations, report.failures)
     assert report.faults["kills"] == 4 and report.faults["freezes"] == 2
     assert report.faults["partitions"] == 1
-    assert report.audit.records == 6
-    assert report.audit.weight == pytest.approx(report.audit.weight_due, rel=1e-9)
+    assert report.books.records == 6
+    assert report.books.weight == pytest.approx(report.books.weight_due, rel=1e-9)
     # A peer that is cut off for half of the run biases the estimates by as much as its rows
     # matter, so no error is certain: but an estimate stays an average of kernel values.
     incomes = [income for rows in gini_plan(3, 6).rows for (income,) in rows]
@@ -187,4 +188,4 @@ def test_a_peer_that_ends_by_itself_is_reported(tmp_path: Path) -> None:
     (failure,) = report.failures
     assert failure.startswith("peer-02 ended by itself (code -9): see ")
     assert removed and not report.is_sound
-    assert report.audit.violations == ()  # a kill loses nothing
+    assert report.books.violations == ()  # a kill loses nothing

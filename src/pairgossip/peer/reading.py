@@ -48,6 +48,8 @@ _PURPOSES = {
     "statement": "members sign the result",
 }
 """The purposes of rounds in words, by their kinds."""
+PHASES = ("asked", "digests", "echoes", "words", "statements", "ended", "done")
+"""How far a question of a study can be; one that has ended for some may be done for others."""
 READERS_AT_ONCE = 8
 """Threads that read peers at the same time."""
 
@@ -61,7 +63,7 @@ class QuestionReading(NamedTuple):
     """What is asked, in words."""
     asked_by: str
     phase: str
-    """"asked", "digests", "echoes", "words", "statements", "done" or "ended"."""
+    """One of `PHASES`."""
     awaited: tuple[str, ...] = ()
     """The names of members whose word is missing in this phase."""
     seen: float = 0.0
@@ -225,17 +227,33 @@ class SwarmReading:
         finished = [one for one in self._present() if one.rounds is not None and one.has_estimate]
         return max(finished, key=lambda one: one.has_result, default=None)
 
+    def questions(self) -> tuple[QuestionReading, ...] | None:
+        """Return the questions of a study, as who has come furthest sees each; None of others."""
+        known: dict[str, QuestionReading] = {}
+        are_members = False
+        for peer in self.peers:
+            are_members = are_members or peer.questions is not None
+            for one in peer.questions or ():
+                other = known.get(one.name)
+                if other is None or PHASES.index(one.phase) > PHASES.index(other.phase):
+                    known[one.name] = one
+        ordered = sorted(known.values(), key=lambda one: one.seen)
+        return tuple(ordered) if are_members else None
+
     def summary(self) -> str:
         """Describe the peers in one line."""
         counts = [(self.count(state), state) for state in _STATES]
         states = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
+        generation = f"; generation {self.generation}" if self.questions() is None else ""
         return (
-            f"{self.seconds:.0f} s: {states}{self._progress()}; {self.refused:,} refused; "
-            f"generation {self.generation}"
+            f"{self.seconds:.0f} s: {states}{self._progress()}; {self.refused:,} refused"
+            f"{generation}"
         )
 
     def _progress(self) -> str:
         """Say how far the peers are."""
+        if (questions := self.questions()) is not None:
+            return f"; {describe_questions(questions)}"
         if rounds := self.rounds():
             result = self.result()
             value = "" if result is None else f"; {describe_result(result)}"
@@ -248,6 +266,18 @@ class SwarmReading:
         return (
             f"{estimates}; {format_count(self.exchanges, 'exchange')}, {self.rate:.3g} per second"
         )
+
+
+def describe_questions(questions: Sequence[QuestionReading]) -> str:
+    """Say how many questions are answered, and what the first that is open waits for."""
+    answered = sum(one.phase == "done" for one in questions)
+    said = f"{answered} of {format_count(len(questions), 'question')} answered"
+    waiting = [one for one in questions if not one.is_over]
+    if not waiting:
+        return said
+    first, names = waiting[0], waiting[0].awaited[:_MOST_NAMED]
+    waits = f", waiting for {join_first(names, len(first.awaited))}" if names else ""
+    return f"{said}; {first.title}: {first.phase}{waits}"
 
 
 def describe_round(one: RoundReading) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.state import State
 from pairgossip.peer.reading import PeerReading, SwarmReading, reading_of
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
@@ -56,6 +57,7 @@ class ExchangePeer(PeerProcess):
             state = read_saved_state(self.home.state)[0]
         except InputError:  # the next start says what is wrong
             return Remains(has_worked=False)
+        assert isinstance(state, State)
         before, self._exchanges_before = self._exchanges_before, state.exchanges
         offers = frozenset(offer.seq for offer in state.pending.values())
         return Remains(state.exchanges != before, offers)

@@ -202,8 +202,9 @@ def _add_up(programs: Sequence[AnyProgram]) -> Result | None:
     while (ask := asks[0]) is not None and ask.kind is Kind.SUM:
         if any(other != ask for other in asks):
             raise InputError("Members' programs ask for something else, one than the other.")
-        parts = [one.contribute(ask) for one in programs]
-        total = np.sum(parts, axis=0, dtype=np.uint64)
+        total = np.zeros(ask.words, dtype=np.uint64)
+        for one in programs:
+            total += one.contribute(ask)
         for one in programs:
             one.take(ask, total)
         asks = [one.ask() for one in programs]

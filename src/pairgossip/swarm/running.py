@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import STARTING, SwarmReader, SwarmReading
@@ -87,7 +87,10 @@ class Books(Protocol):
         """Return the relative errors of the values that there are."""
 
 
-class Crew(Protocol):
+BooksOf = TypeVar("BooksOf", bound=Books, covariant=True)
+
+
+class Crew(Protocol[BooksOf]):
     """All peers of a swarm of one kind, and what they are there for."""
 
     peers: list[PeerProcess]
@@ -111,11 +114,11 @@ class Crew(Protocol):
     def is_due(self, reading: SwarmReading) -> bool:
         """Whether they have done what they were to do."""
 
-    def audit(self, *, is_interrupted: bool) -> Books:
+    def audit(self, *, is_interrupted: bool) -> BooksOf:
         """Read all disks once the peers have stopped."""
 
 
-class Plan(Protocol):
+class Plan(Protocol[BooksOf]):
     """Everything about a swarm of one kind but where it runs and for how long."""
 
     @property
@@ -141,7 +144,7 @@ class Plan(Protocol):
     def describe(self) -> dict[str, Any]:
         """Return what the manifest says of it."""
 
-    def found(self, place: Place, options: SwarmOptions) -> Crew:
+    def found(self, place: Place, options: SwarmOptions) -> Crew[BooksOf]:
         """Make the folders of the peers that are there at first."""
 
 
@@ -165,10 +168,10 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Generic[BooksOf]):
     """The result of a run of a swarm."""
 
-    books: Books
+    books: BooksOf
     """The audit of peers of this kind."""
     exact: float | None
     seconds: float
@@ -210,7 +213,9 @@ class Report:
         return len(errors) == self.books.due and max(errors) <= within
 
 
-def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnReading) -> Report:
+def run_swarm(
+    plan: Plan[BooksOf], folder: Path, options: SwarmOptions, on_reading: OnReading
+) -> Report[BooksOf]:
     """Set up, start, watch, disturb, stop and audit a swarm in a folder that does not exist yet.
 
     Call it from a thread that outlives it: on Linux, peers end with the thread that started them.
@@ -231,7 +236,7 @@ def run_swarm(plan: Plan, folder: Path, options: SwarmOptions, on_reading: OnRea
 
 
 def _links(
-    plan: Plan, ports: list[int], options: SwarmOptions
+    plan: Plan[Any], ports: list[int], options: SwarmOptions
 ) -> AbstractContextManager[FaultyLinks | None]:
     """Route all links through this process if some are to be cut."""
     if options.faults is None or not options.faults.partitions:
@@ -245,8 +250,8 @@ class _ManifestWriter:
     """Writes the manifest whenever a process was started or has ended."""
 
     place: Place
-    plan: Plan
-    crew: Crew
+    plan: Plan[Any]
+    crew: Crew[Any]
     started: float = field(default_factory=time.time)
     _written: Manifest | None = None
 
@@ -279,11 +284,11 @@ def _describe(name: str, peer: PeerProcess | None, rows: int, address: str) -> M
 
 
 @dataclass
-class _Run:
+class _Run(Generic[BooksOf]):
     """The processes of a swarm from start to end."""
 
-    _plan: Plan
-    _crew: Crew
+    _plan: Plan[BooksOf]
+    _crew: Crew[BooksOf]
     _links: FaultyLinks | None
     _options: SwarmOptions
     _write: _ManifestWriter
@@ -297,7 +302,7 @@ class _Run:
     def _peers(self) -> list[PeerProcess]:
         return self._crew.peers
 
-    def to_the_end(self) -> Report:
+    def to_the_end(self) -> Report[BooksOf]:
         used, is_interrupted, memory = cpu_of_ended(), False, None
         with handle_signals(interrupt):
             try:

@@ -42,6 +42,7 @@ from pairgossip.study.site.signed import list_of, read_answer
 from pairgossip.swarm.plain_answers import Plain, PlainAnswers
 from pairgossip.swarm.plan import exact_value
 from pairgossip.swarm.row_search import RowSearch, numbers_in
+from pairgossip.text import format_count
 
 _TOLERANCE = 1e-9
 """Relative error of sums that are computed in another order."""
@@ -54,12 +55,15 @@ _FAILURES = (InputError, Disagreement, ArithmeticError, LookupError, ValueError)
 class Answered(NamedTuple):
     """A question that all members have answered, and have signed alike."""
 
+    name: bytes
     title: str
     result: Result
     exact: float | None
     """The statistic of all rows that it is of, by all their pairs or ranks."""
     adding: int
     """How many members these rows are of."""
+    seconds: float | None = None
+    """From when it was asked until all had it, if somebody has looked."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +225,7 @@ class _Audit:
             self.problems.append(f"'{title}' is not by the yeses of its members: {who[0]}.")
         found = plain.answer(name, question, yeses, members)
         exact = self._compare(title, signed.result, found)
-        return Answered(title, signed.result, exact, found.members)
+        return Answered(name, title, signed.result, exact, found.members)
 
     def _read_question(
         self, having: Sequence[_Member], name: bytes
@@ -332,4 +336,4 @@ def _check_secrets(one: _Member) -> Iterator[str]:
     questions = list(StudyReading(one.home).questions())
     left = list(one.home.secrets.glob("*.secret"))
     if left and all(question.is_over for question in questions):
-        yield f"{one.name} keeps {len(left)} keys of questions that are over."
+        yield f"{one.name} keeps {format_count(len(left), 'key')} of questions that are over."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,7 +35,7 @@ DETOURED: Sequence[str] = ("-P", "-m", "pairgossip.swarm.member")
 """The same for members whose links can be cut."""
 _DAY = 86_400
 """Seconds for which a question stays open."""
-_MOST_TRIES = 20
+_MOST_TRIES = 5
 """How often a question is asked that ends without an answer, such as by another list."""
 _AGAIN = 1.0
 """Seconds after which a peer is asked again for what it could not do."""
@@ -325,7 +325,10 @@ class StudyCrew:
         homes = [one.home for one in self._all]
         logs = [one.log for one in self._all]
         missing = () if is_interrupted else tuple(self._missing())
-        return audit_study(homes, logs, missing)
+        audit = audit_study(homes, logs, missing)
+        seconds = {one.name: one.seconds for one in self.posed}
+        answers = (one._replace(seconds=seconds.get(one.name)) for one in audit.answers)
+        return replace(audit, answers=tuple(answers))
 
     def _missing(self) -> Iterator[str]:
         """Say what was to happen, and has not."""

@@ -148,7 +148,7 @@ def run_command(
     """
     from pairgossip.swarm.running import run_swarm
 
-    plan = Asked(peers, what, how, network, parameters).plan(spec)
+    plan: Any = Asked(peers, what, how, network, parameters).plan(spec)
     options = _run_options(how, chaos, plan.algorithm)
     if outputs.within is not None and not plan.has_exact:
         raise InputError("A model has no exact value: leave out --within.")
@@ -209,7 +209,7 @@ def _faults(chaos: _ChaosOptions, seconds: float | None, *, is_brief: bool) -> F
 
 
 @contextmanager
-def _show_swarm(plan: Plan) -> Iterator[OnReading]:
+def _show_swarm(plan: Plan[Any]) -> Iterator[OnReading]:
     """Yield a function that shows a reading: in a table on a terminal, in a line otherwise."""
     from pairgossip.progress import PlainConsole
     from pairgossip.swarm.chaos import format_faults
@@ -233,7 +233,7 @@ def _show_swarm(plan: Plan) -> Iterator[OnReading]:
         yield on_reading
 
 
-def _write_report(report: Report, plan: Plan, outputs: _SwarmOutputs) -> None:
+def _write_report(report: Report[Any], plan: Plan[Any], outputs: _SwarmOutputs) -> None:
     """Write figures and the verdict."""
     says: Any = {"exchange": exchange_report, "sums": study_report}[plan.algorithm]
     sentence = says.verdict(report, outputs.within)

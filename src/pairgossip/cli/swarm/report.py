@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.cli.console import format_value
 
 if TYPE_CHECKING:
-    from pairgossip.swarm.plan import Plan
-    from pairgossip.swarm.running import Report
+    from pairgossip.swarm.audit import Audit
+    from pairgossip.swarm.plan import Plan as ExchangePlan
+    from pairgossip.swarm.running import Plan, Report
 
 _AUDIT_FIGURES = ("records", "exchanges", "parked", "decided", "weight", "weight_due", "violations")
 _RUN_FIGURES = (
@@ -17,9 +18,9 @@ _RUN_FIGURES = (
 )
 
 
-def verdict(report: Report, within: float | None = None) -> str:
+def verdict(report: Report[Audit], within: float | None = None) -> str:
     """Say in one line how the run ended."""
-    audit, errors, after = report.audit, report.errors(), after_faults(report)
+    audit, errors, after = report.books, report.errors(), after_faults(report)
     if audit.violations:
         return f"NOT conserved{after}: {first_of(audit.violations)}"
     if report.failures:
@@ -36,7 +37,7 @@ def verdict(report: Report, within: float | None = None) -> str:
     return f"{text}, which is NOT within {within:.2%}."
 
 
-def after_faults(report: Report) -> str:
+def after_faults(report: Report[Any]) -> str:
     """Say how many faults there were, after which something holds."""
     from pairgossip.swarm.chaos import format_faults
 
@@ -50,24 +51,24 @@ def first_of(problems: tuple[str, ...]) -> str:
     return problems[0] + more
 
 
-def intervals_with(report: Report) -> tuple[int, int] | None:
+def intervals_with(report: Report[Audit]) -> tuple[int, int] | None:
     """Count the peers whose gossip interval holds the exact value, among those that have one."""
-    all_ends = (one.errors.gossip_interval for one in report.audit.findings)
+    all_ends = (one.errors.gossip_interval for one in report.books.findings)
     intervals = [ends for ends in all_ends if ends is not None]
     if not intervals or report.exact is None:
         return None
     return sum(low <= report.exact <= high for low, high in intervals), len(intervals)
 
 
-def sampling_errors(report: Report) -> dict[str, float]:
+def sampling_errors(report: Report[Audit]) -> dict[str, float]:
     """Return the sampling errors of the peers that know theirs."""
-    errors = {one.name: one.errors.sampling_error for one in report.audit.findings}
+    errors = {one.name: one.errors.sampling_error for one in report.books.findings}
     return {name: error for name, error in errors.items() if error is not None}
 
 
-def list_facts(report: Report, plan: Plan) -> list[tuple[str, str]]:
+def list_facts(report: Report[Audit], plan: ExchangePlan) -> list[tuple[str, str]]:
     """Return what there is to say of the run, each with its name."""
-    audit, errors, covered = report.audit, report.errors(), intervals_with(report)
+    audit, errors, covered = report.books, report.errors(), intervals_with(report)
     rows = [
         ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
         ("exchanges", f"{audit.exchanges:,}, {report.rate:.0f} per second"),
@@ -96,7 +97,7 @@ def list_facts(report: Report, plan: Plan) -> list[tuple[str, str]]:
     return rows
 
 
-def processor_time(report: Report) -> str:
+def processor_time(report: Report[Any]) -> str:
     """Say what the peers took of the processors, and in which time."""
     return (
         f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s, and {report.cpu_starting:.1f} s to "
@@ -104,7 +105,7 @@ def processor_time(report: Report) -> str:
     )
 
 
-def memory_of(report: Report) -> list[tuple[str, str]]:
+def memory_of(report: Report[Any]) -> list[tuple[str, str]]:
     """Say what memory a peer takes; nothing where the system does not tell."""
     if report.memory is None:
         return []
@@ -112,7 +113,7 @@ def memory_of(report: Report) -> list[tuple[str, str]]:
     return [("memory of a peer", f"{resident:.0f} MB, {shared:.0f} MB with shared pages divided")]
 
 
-def _kills(report: Report) -> list[tuple[str, str]]:
+def _kills(report: Report[Audit]) -> list[tuple[str, str]]:
     """Say what the kills met; nothing where there were none."""
     if not report.faults.get("kills"):
         return []
@@ -123,9 +124,9 @@ def _kills(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def figures(report: Report, plan: Plan) -> dict[str, Any]:
+def figures(report: Report[Audit], plan: ExchangePlan) -> dict[str, Any]:
     """Return the same as numbers."""
-    audit = report.audit
+    audit = report.books
     return {
         **run_figures(report, plan),
         **{name: getattr(audit, name) for name in _AUDIT_FIGURES},
@@ -138,7 +139,7 @@ def figures(report: Report, plan: Plan) -> dict[str, Any]:
     }
 
 
-def run_figures(report: Report, plan: Plan) -> dict[str, Any]:
+def run_figures(report: Report[Any], plan: Plan[Any]) -> dict[str, Any]:
     """Return what is known of any run."""
     return {
         "peers": len(plan.names),

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _AUDIT_FIGURES = ("signatures", "disclosures", "searched", "violations")
 
 
-def verdict(report: Report, within: float | None = None) -> str:
+def verdict(report: Report[StudyAudit], within: float | None = None) -> str:
     """Say in one line how the run ended."""
-    audit, errors, after = _books(report), report.errors(), after_faults(report)
+    audit, errors, after = report.books, report.errors(), after_faults(report)
     if audit.violations:
         return f"NOT as it must be{after}: {first_of(audit.violations)}"
     count = format_count(len(audit.answers), "question")
@@ -47,16 +47,9 @@ def verdict(report: Report, within: float | None = None) -> str:
     return f"{text}, which is NOT within {within:.2%}."
 
 
-def _books(report: Report) -> StudyAudit:
-    from pairgossip.swarm.study_audit import StudyAudit
-
-    assert isinstance(report.books, StudyAudit)
-    return report.books
-
-
-def list_facts(report: Report, plan: StudyPlan) -> list[tuple[str, str]]:
+def list_facts(report: Report[StudyAudit], plan: StudyPlan) -> list[tuple[str, str]]:
     """Return what there is to say of the run, each with its name."""
-    audit = _books(report)
+    audit = report.books
     rows = [(one.title, _describe(one)) for one in audit.answers]
     if plan.joins or plan.leaves:
         rows.append(("members", f"{plan.joins} joined meanwhile, {plan.leaves} left"))
@@ -88,7 +81,8 @@ def _describe(one: Answered) -> str:
         said += f", certainly {low} to {high}"
     if one.exact is not None:
         said += f"; exact {format_value(one.exact)}"
-    return f"{said}; {format_count(result.rows, 'row')} of {one.adding} members"
+    took = "" if one.seconds is None else f", in {one.seconds:.1f} s"
+    return f"{said}; {format_count(result.rows, 'row')} of {one.adding} members{took}"
 
 
 def _search(audit: StudyAudit) -> str:
@@ -99,9 +93,9 @@ def _search(audit: StudyAudit) -> str:
     return f"none of {sought} found" if audit.is_sound else f"{sought} looked for"
 
 
-def figures(report: Report, plan: StudyPlan) -> dict[str, Any]:
+def figures(report: Report[StudyAudit], plan: StudyPlan) -> dict[str, Any]:
     """Return the same as numbers."""
-    audit = _books(report)
+    audit = report.books
     return {
         **run_figures(report, plan),
         **{name: getattr(audit, name) for name in _AUDIT_FIGURES},
@@ -113,6 +107,7 @@ def figures(report: Report, plan: StudyPlan) -> dict[str, Any]:
                 "title": one.title,
                 "exact": one.exact,
                 "adding": one.adding,
+                "seconds": one.seconds,
                 "result": msgspec.to_builtins(one.result),
             }
             for one in audit.answers

@@ -8,6 +8,7 @@ from time import time
 
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import (
+    PHASES,
     UNCLEAR,
     PeerReading,
     QuestionReading,
@@ -86,7 +87,7 @@ def _describe(question: QuestionStatus) -> QuestionReading:
         name=question.name,
         title=clean_text(question.title, _LONGEST_TITLE),
         asked_by=clean_text(question.asked_by, _LONGEST_NAME),
-        phase=clean_text(question.phase, _LONGEST_NAME),
+        phase=question.phase if question.phase in PHASES else PHASES[0],
         awaited=names,
         seen=question.seen,
         value=question.value,

@@ -1,0 +1,93 @@
+"""Real processes that answer the questions of a study, undisturbed and disturbed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pairgossip.cli.swarm.study_report import verdict
+from pairgossip.swarm.chaos import Faults
+from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
+from pairgossip.swarm.study_audit import StudyAudit
+from pairgossip.swarm.study_crew import MemberPeer
+from pairgossip.swarm.study_plan import StudyPlan
+
+from .brisk import use_brisk_peers
+from .plans import AUC, GINI, MODEL, study_plan
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
+NONE = Faults(kills=0, freezes=0, partitions=0, window=0.0)
+"""With faults, if only none, peers begin together: the first reading is in time."""
+
+
+@pytest.fixture(autouse=True)
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_brisk_peers(monkeypatch)
+
+
+def run(plan: StudyPlan, folder: Path, **options: object) -> tuple[Report[StudyAudit], StudyAudit]:
+    how = SwarmOptions(seconds=200.0, power_safe=False, **options)  # type: ignore[arg-type]
+    report = run_swarm(plan, folder, how, lambda *_: None)
+    assert report.is_sound, (report.books.violations, report.failures)
+    assert isinstance(report.books, StudyAudit)
+    return report, report.books
+
+
+def test_faults_joins_and_leaves_change_no_bit(tmp_path: Path) -> None:
+    """The audit compares with what undisturbed programs find, bit for bit."""
+    faults = Faults(kills=3, freezes=1, partitions=1, window=0.0)
+    plan = study_plan(tmp_path, AUC, MODEL, GINI, peers=5, joins=1, leaves=1)
+    report, audit = run(plan, tmp_path / "swarm", faults=faults)
+    assert report.faults == {"kills": 3, "freezes": 1, "partitions": 1}
+    found = {one.title: one for one in audit.answers}
+    assert set(found) == {one.title for one in plan.questions} and len(audit.answers) == 3
+    adding = [found[one.title].adding for one in plan.questions]
+    assert adding[0] in (5, 6) and adding[2] in (4, 5), "those who were members by then"
+    model = found[plan.questions[1].title].result
+    assert model.model is not None and model.model[0] > 0
+    assert audit.searched > 100 and audit.disclosures > 20
+    told = json.loads((tmp_path / "swarm" / "swarm.json").read_text())
+    assert told["is_study"] and told["result"]["sound"] and len(told["peers"]) == 6
+    lists = {tuple(peer.list) for peer in members(tmp_path / "swarm", 5)[:4]}
+    assert [len(one) for one in lists] == [5], "five and one that joined, but for one that left"
+
+
+def members(folder: Path, count: int) -> list[MemberPeer]:
+    names = [f"peer-{number:02d}" for number in range(1, count + 1)]
+    return [MemberPeer(name, "", folder / name, folder / f"{name}.log") for name in names]
+
+
+def test_a_run_without_an_answer_ends_in_time(tmp_path: Path) -> None:
+    folder, killed = tmp_path / "swarm", list[int]()
+
+    def kill(*_: object) -> None:
+        if not killed:
+            told = json.loads((folder / "swarm.json").read_text())
+            killed.append(told["peers"][1]["pid"])
+            os.kill(killed[0], signal.SIGKILL)
+
+    options = SwarmOptions(seconds=3.0, faults=NONE, power_safe=False)
+    report = run_swarm(study_plan(tmp_path, AUC), folder, options, kill)
+    assert report.failures[0].startswith("peer-02 ended by itself (code -9)")
+    (violation,) = report.books.violations
+    assert violation.startswith("Question 1 (auc of risk by died) has no answer: ")
+    assert not report.is_sound
+    assert "NOT as it must be: Question 1" in verdict(report)
+
+
+def test_an_interrupted_run_is_sound_without_an_answer(tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    options = SwarmOptions(seconds=100.0, faults=NONE, power_safe=False)
+    report = run_swarm(study_plan(tmp_path, AUC), tmp_path / "swarm", options, stop)
+    assert report.is_interrupted and report.is_well(None), report.books.violations
+    assert isinstance(report.books, StudyAudit)
+    early = replace(report, books=replace(report.books, answers=()))  # peers may be faster
+    assert verdict(early).startswith("interrupted before anything was answered; what there is")
