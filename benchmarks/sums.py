@@ -97,7 +97,7 @@ def _chaos(folder: Path, options: argparse.Namespace) -> bool:
 def _learning(folder: Path, options: argparse.Namespace) -> bool:
     features, labels = pg.datasets.breast_cancer_wisconsin()
     columns = {f"x{k}": column for k, column in enumerate(features.T)}
-    ranges = {**dict.fromkeys(columns, (1, 10)), "y": (0, 1)}
+    ranges = {**dict.fromkeys(columns, (1.0, 10.0)), "y": (0.0, 1.0)}
     text = _spec('loss = "auc-logistic"', list(columns), ranges, "y")
     report = _run(folder, {**columns, "y": labels}, [text], 5)
     result = report.books.answers[0].result

@@ -137,7 +137,7 @@ def test_classes_in_words_are_agreed_on(
     by_spec = ("--spec", spec, "--data", incomes, "--peers", 3, "--json")
     assert cli("swarm", "run", *by_spec).json()["exact"] == 0.0
     assert cli.error("swarm", "run", *by_spec, "--classes", "poor,rich") == (
-        "--spec says everything about it: leave out --classes."
+        "Specifications say everything about it: leave out --classes."
     )
 
 
@@ -208,7 +208,7 @@ UNFIT = [
     ((*FOUR, "--exchanges", 0), "The swarm cannot make 0 exchanges: give 1 or more."),
     ((*FOUR, "--kills", -1), "The number of kills is -1: give 0 or more."),
     ((*FOUR, "--within", 0), "--within is 0.0: give a number > 0, such as 0.05."),
-    ((*FOUR, "--spec", "auc.toml"), "--spec says everything about it: leave out --kernel."),
+    ((*FOUR, "--spec", "auc.toml"), "Specifications say everything about it: leave out --kernel."),
     ((*FOUR, "--joins", 1), "--joins is for a study's members: leave it out, or ask for sums."),
     ((*FOUR, "--rate", 0), "algorithm.rate is 0: give a finite number > 0."),
     ((*FOUR, "--first-port", 65_534), "4 ports from 65534 on do not exist: give a first port of"),

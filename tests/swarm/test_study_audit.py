@@ -64,7 +64,7 @@ def test_honest_members_pass(homes: list[StudyHome]) -> None:
     found = audit(homes)
     assert found.violations == () and found.is_sound
     assert [one.adding for one in found.answers] == [4, 4, 4]
-    assert len({one.result.table for one in found.answers}) == 2, "one was read from a table"
+    assert len({one.result.value for one in found.answers}) == 2, "one was read from a table"
     assert found.disclosures == 4 * 7 and found.searched > 300
     assert len(found.errors(None)) == found.due == 3 and max(found.errors(None)) < 0.2
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from cyclopts import Parameter
 
 from pairgossip.checks import choice
+from pairgossip.cli.console import one_table
 from pairgossip.cli.data.observations import check_kernel, read_observations
 from pairgossip.cli.data.row_options import RowOptions
 from pairgossip.cli.network import FamilyParameters, NetworkOptions, spell
@@ -111,10 +112,13 @@ class Asked:
             raise InputError(f"--peers is {self.peers}: give 2 or more.")
         if not specs:
             return self._of_kernel()
+        tables = [str(file) for file in specs if file.suffix.lower() != ".toml"]
+        if tables:
+            raise InputError(one_table("pairgossip swarm run", tables))
         given = given_options(self.what, self.how)
         for name in _SPECIFIED:
             if name in given:
-                raise InputError(f"--spec says everything about it: leave out --{name}.")
+                raise InputError(f"Specifications say everything about it: leave out --{name}.")
         sources = [_read(file) for file in specs]
         travels = []
         for one in sources:
@@ -212,7 +216,7 @@ def _write_spec(what: WhatOptions, rate: float | None) -> tuple[str, Rows]:
         labels = observations.labels
         if isinstance(labels, list):  # text whose order makes no difference, or it was refused
             names, labels = np.unique(labels, return_inverse=True)
-            classes = tuple(names.tolist()) if rate is None else classes
+            classes = [str(name) for name in names] if rate is None else classes
         table = np.column_stack([table, np.asarray(labels, dtype=float)])
     text = kernel_spec(
         what.kernel,
