@@ -18,7 +18,7 @@ from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 from pairgossip.privacy import DebiasedLoss, RandomizedResponse, moments
-from pairgossip.swarm.plan import make_plan
+from pairgossip.swarm.plan import Plan, make_plan
 from pairgossip.swarm.running import SwarmOptions, run_swarm
 
 from ..swarm.brisk import use_brisk_peers
@@ -114,7 +114,7 @@ def test_two_peers_find_the_value_of_the_reports(
         assert not any(trace in sent for trace in traces(value))
 
 
-def private_plan(text: str, table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> object:
+def private_plan(text: str, table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Plan:
     rows = tuple(tuple(map(float, row)) for row in table)
     return make_plan("algorithm.rate = 200.0\n" + text, rows, pg.graphs.cycle(3), 3, seed=1)
 
@@ -129,11 +129,11 @@ def test_three_real_peers_find_the_auc_of_the_reports(
     plan = private_plan(PRIVATE_AUC, np.column_stack([score, label]))
     folder = tmp_path / "swarm"
     options = SwarmOptions(seconds=60.0, exchanges=1000, power_safe=False)
-    report = run_swarm(plan, folder, options, lambda *_: None)  # type: ignore[arg-type]
+    report = run_swarm(plan, folder, options, lambda *_: None)
     assert report.is_sound, (report.books.violations, report.failures)
     assert report.refused == 0
     homes = [Home(folder / f"peer-0{k}") for k in (1, 2, 3)]
-    expected = debiased_value(parse_spec(plan.text), homes)  # type: ignore[attr-defined]
+    expected = debiased_value(parse_spec(plan.text), homes)
     for finding in report.books.findings:
         assert finding.estimate is not None
         assert finding.estimate[0] == pytest.approx(expected, abs=0.06)

@@ -121,9 +121,9 @@ def run_command(
 
     Each peer is a process with its own folder, key, rows and list of members, as `peer init`,
     `peer invite` and `peer join` make them; they talk over 127.0.0.1. Where specifications ask for
-    sums, as in `swarm run auc.toml gini.toml --data cohort.csv --peers 5`, the peers are the members
-    of a study, of which one after the other asks a question; they run until all have all answers.
-    Else rows travel, by one specification or --kernel.
+    sums, as in `swarm run auc.toml gini.toml --data cohort.csv --peers 5`, the peers are a study's
+    members, of which one after the other asks a question; they run until all have all answers. Else
+    rows travel, by one specification or --kernel.
 
     At the end the disks of all peers are read. Where rows travel, every record must be there once,
     and the mass must be what the exchanges have made. Answers of a study must be the same at all
