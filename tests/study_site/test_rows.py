@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.files import parse_toml
 from pairgossip.peer.bookkeeping.registers import Release, hold_registers
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.study.protocol.records import Piece, digest_of
@@ -17,6 +19,7 @@ from pairgossip.study.protocol.site import Save
 from pairgossip.study.site.folder import StudyHome, create_study, is_study, open_study
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
+from pairgossip.study.site.settings import Policy
 from pairgossip.study.site.signed import read_answer
 from pairgossip.study.site.words import digest_words
 from tests.study_site.consortium import (
@@ -250,6 +253,19 @@ def test_settings_that_cannot_be_read_end_no_question(tmp_path: Path) -> None:
     site.home.peer.write_text(whole + '[policy]\nkernels = ["gini"]\n')
     assert site.judge(digest_of(question), question).answer == "no"
     made.close()
+
+
+def test_settings_explain_what_a_site_may_decide(tmp_path: Path) -> None:
+    """Each key of the policy is there to be changed, and every line holds once its # is gone."""
+    source = write_rows(tmp_path / "rows.csv", draw_rows(1, 100))
+    for name, given in (("a", {}), ("b", {"policy": {"least_cell": 5}})):
+        home = create_study(tmp_path / name, name, source, rehearsal=True, **given)
+        assert home.read_settings().policy == Policy(**given.get("policy", {}))
+        whole = home.peer.read_text()
+        home.peer.write_text(re.sub(r"^# (?=\S+ = |\[)", "", whole, flags=re.MULTILINE))
+        changed = home.read_settings()
+        assert changed.ranges == {"risk": (0.0, 1.0)} and changed.policy.accept == "by-policy"
+        assert set(parse_toml(home.peer.read_text())["policy"]) == set(Policy.__struct_fields__)
 
 
 def test_a_question_that_ends_with_nothing_shown_frees_its_rows_for_others(

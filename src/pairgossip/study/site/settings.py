@@ -32,6 +32,38 @@ _MOST_COLUMNS = 20
 """Score columns of a study, unless the operator allows more."""
 
 
+_EXAMPLES: Mapping[str, tuple[object, str]] = {
+    "accept": (
+        "by-policy",
+        "answer at once what is allowed here; else every question waits for you",
+    ),
+    "may_ask": (["hospital-2"], "only these members, by name or id; else all may ask"),
+    "kernels": (["auc", "gini"], "only these statistics; else any"),
+    "losses": (["auc-logistic"], "only models by these losses; else any"),
+    "columns": (["risk", "died"], "only these scores and labels, as questions call them; else any"),
+    "groups": (["sex"], "only groups by these columns; else any"),
+    "least_rows": (LEAST_ROWS, "rows of a batch, and of a class of this site, at least"),
+    "least_cell": (_LEAST_CELL, "rows that are counted, at least; smaller counts stay here"),
+    "least_members": (LEAST_MEMBERS, "members behind whatever can be computed, at least"),
+    "most_numbers": (_MOST_NUMBERS, "numbers that a question asks of this site, at most"),
+    "most_open": (_MOST_OPEN, "open questions of one member, at most"),
+    "most_columns": (_MOST_COLUMNS, "score columns in the whole study, at most"),
+    "epsilon": (1.0, "what all questions with noise may spend together; else none is answered"),
+    "allow": (["auc-hinge"], "losses whose sums can locate a single row; else none"),
+    "exchange": (True, "let rows travel for a question; you are asked each time"),
+}
+"""What operators find in the file of settings, to be changed: each key of the policy."""
+_HINTS = """
+# What this site answers. A line with # in front changes nothing: take the # away, that of [policy]
+# too, and change the value. It holds from the next question on; the peer need not be started again.
+"""
+_RANGES = """
+# Between which values columns lie; by policy nothing is accepted for a column without.
+# [ranges]
+# risk = [0, 1]
+"""
+
+
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What this site answers; None stands for no limit."""
 
@@ -194,13 +226,23 @@ def change_by_environment(settings: StudySettings, environment: Mapping[str, str
 def format_settings(settings: StudySettings) -> str:
     """Write settings as TOML, without those that are as they are anyway; tables come last."""
     table = _without_defaults(settings)
-    tables = {
-        name: table.pop(name) for name in ("batch", "columns", "ranges", "policy") if name in table
-    }
+    tables = {name: table.pop(name) for name in ("batch", "columns", "ranges") if name in table}
+    policy = table.pop("policy", {})
     lines = _format_entries(table)
     for name, part in tables.items():
         lines += ["", f"[{name}]", *_format_entries(part)]
-    return "\n".join(lines) + "\n"
+    hints = [] if "ranges" in tables else [_RANGES.rstrip()]
+    lines += [*hints, _HINTS.rstrip(), "[policy]" if policy else "# [policy]"]
+    return "\n".join([*lines, *_explain_policy(policy)]) + "\n"
+
+
+def _explain_policy(policy: Mapping[str, Any]) -> list[str]:
+    """Write a policy, and beside it what else it could say."""
+    free = {name: one for name, one in _EXAMPLES.items() if name not in policy}
+    examples = _format_entries({name: value for name, (value, _) in free.items()})
+    words = (what for _, what in free.values())
+    more = (f"# {line}  # {what}" for line, what in zip(examples, words, strict=True))
+    return [*_format_entries(policy), *more]
 
 
 def _format_entries(table: Mapping[str, Any]) -> list[str]:
