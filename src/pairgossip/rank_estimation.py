@@ -72,21 +72,21 @@ def quantile(
         numbers count by their proportions, and intervals refuse them. As in `exact`, x may be a
         table or a file, and weights the name of a column of it.
     columns
-        The name of the column of x to use; by default the one that no other argument names.
+        The name of the column of x to use; by default the column that no other argument names.
     missing
         ``"refuse"`` rows that lack a number or a weight (NaN, None), or ``"drop"`` them, which
         warns (`RowsDropped`).
     share
-        Which part of the rows lies below it: 0.5 for the median.
+        The share of rows below the quantile: 0.5 for the median.
     graph
-        If given, node k holds row k and learns the quantile by gossip: nodes average how many
-        rows are in each bin and what they add up to. As in `estimate`, also with ``groups``.
+        If given, node k holds row k and learns the quantile by gossip: nodes average the number of
+        rows in each bin and their sums. As in `estimate`, also with ``groups``.
     interval
-        The level of the interval; None for the number alone. An end of it is infinite where too
-        few rows lie beyond the quantile.
+        The level of the interval; None for the number alone. An end of it is infinite if too few
+        rows lie beyond the quantile.
     bins, range
-        How many bins, 64 unless given, and the smallest and largest number there can be, if all
-        nodes know it; otherwise they first pass on the extremes and a few sampled numbers.
+        The number of bins, by default 64, and the smallest and largest possible number, if all
+        nodes know them; otherwise they first pass on the extremes and a few sampled numbers.
     options
         Arguments of `estimate` that say where rows are, how nodes meet and for how long, such as
         ``groups``, ``schedule``, ``iterations``, ``until``, ``trials`` and ``seed``.
@@ -94,9 +94,9 @@ def quantile(
     Returns
     -------
     Answer or Run
-        Without a graph a number that knows its interval. With one what `estimate` returns:
-        ``target`` is the exact quantile, ``sketch_error`` what the bins cost, and
-        ``sampling_error`` and ``interval`` are what every node reads from the same averages.
+        Without a graph a number with its interval. With one, the result of `estimate`: ``target``
+        is the exact quantile, ``sketch_error`` the error of the bins, and ``sampling_error`` and
+        ``interval`` are read by every node from the same averages.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def trimmed_mean(
     method: str = "sketch",
     **options: Any,
 ) -> Any:
-    """Return the mean of the rows that are left when a share is cut off at either end.
+    """Return the mean of the rows that remain when a share is cut off at either end.
 
     Its interval is that of Tukey and McLaughlin: the winsorized variance and Student's t. Other
     arguments are those of `quantile`.
@@ -130,8 +130,8 @@ def trimmed_mean(
     ----------
     method
         On a graph ``"sketch"``, which averages bins, or ``"gotrim"``: nodes estimate their own
-        ranks, and average along the numbers whose ranks count. Its messages carry two numbers,
-        and tell no sampling error: it takes no interval, no bins and no weights.
+        ranks, and average the numbers whose ranks count. Its messages carry two numbers, without a
+        sampling error: it takes no interval, no bins and no weights.
 
     Examples
     --------
@@ -185,9 +185,9 @@ def hodges_lehmann(
     """Return the median of the means of all pairs of rows; with labels, the shift of two classes.
 
     The shift is the median of all differences between a row of the higher class and one of the
-    lower; ``classes``, or ``positive``, says which is which, as in `exact`. Intervals are those
-    that the tests of Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are those of
-    `quantile`.
+    lower; ``classes``, or ``positive``, says which is which, as in `exact`. Intervals hold the
+    values that the tests of Wilcoxon, and of Mann and Whitney, do not reject. Other arguments are
+    those of `quantile`.
     """
     request = _OrderRequest(
         x,

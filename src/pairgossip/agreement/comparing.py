@@ -41,7 +41,7 @@ def heterogeneity(
     method: str = "random",
     interval: float = 0.95,
 ) -> Heterogeneity:
-    """Compare a statistic between sites: how far do they differ, and what may a new one have?
+    """Compare a statistic between sites: their differences, and the range for a new site.
 
     Parameters
     ----------
@@ -50,23 +50,22 @@ def heterogeneity(
         whose groups are the sites; or rows, as in `exact`, with ``by``. Files of summaries that
         `load` has read are taken as summaries.
     reading
-        A kernel. Unless given, it is what the summaries are for first, and of rows ``"auc"``.
+        A kernel. The default is the first reading of the summaries, and ``"auc"`` for rows.
     labels, columns, classes, positive, missing
-        Of rows, as in `exact`.
+        For rows, as in `exact`.
     by
         The site of every row, or the name of its column.
     method
-        "random" for weights by the sites' errors and their spread, as is usual: DerSimonian and
-        Laird's tau, Hartung and Knapp's interval. "equal" for sites that all count alike: Hedges
-        and Olkin's tau, and an interval from the spread of the sites alone, which needs no error to
-        be right.
+        "random" for weights by the sites' errors and their spread, as usual: DerSimonian and
+        Laird's tau, Hartung and Knapp's interval. "equal" for equal weights: Hedges and Olkin's
+        tau, and an interval from the spread of the sites alone, which does not need correct errors.
     interval
         The level of all intervals.
 
-    Values are averaged on the scale of the statistic's intervals, an AUC on the logit. Where it is
-    0 or 1, or a class has one row, half a row of the smaller class is added on either side. Sites
-    that count alike have half a row added in any case, as far as their errors are known: the logit
-    of few rows lies too far out on average, and equal weights do not make up for it.
+    Values are averaged on the scale of the statistic's intervals, an AUC on the logit. If it is 0
+    or 1, or a class has one row, half a row of the smaller class is added on either side. With
+    equal weights half a row is always added: the logit of few rows lies too far out on average, and
+    equal weights do not correct this.
 
     Examples
     --------

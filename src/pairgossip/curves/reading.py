@@ -49,9 +49,9 @@ def roc(
     interval
         The level of intervals and bands.
     thresholds
-        Those that were agreed on before rows were seen, which figures and tables show.
+        Thresholds that were agreed on before anyone saw the rows; figures and tables show them.
     group
-        Of a summary by groups, the group to read; all rows unless given.
+        The group to read from a summary by groups; by default all rows.
     column
         Which of two scores, 0 or 1, if the summary has both.
 

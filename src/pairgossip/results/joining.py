@@ -25,9 +25,9 @@ def join_trials(results: Sequence[_Kind]) -> _Kind:
     """Return one result with all trials of several, in the order of their numbers.
 
     Made with the same settings and seed, and different trials, they equal what one call with all
-    the trials would have given: so trials can be divided among machines, or days. Functions of
-    yours are the same if they give the same values at a few pairs of the data, methods of yours if
-    their first steps give the same estimates.
+    the trials would have given: so trials can be divided among machines, or days. Your own
+    functions count as the same if they give the same values at a few pairs of the data, your own
+    methods if their first steps give the same estimates.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def compare(
 
     ``runs`` maps labels to runs, or to fits; a plain list is labeled by graph, method and kernel.
     Runs are compared by ``what="error"``, ``"spread"`` or ``"mean"``, fits by ``"objective"``,
-    ``"spread"`` or ``"disagreement"``; by the first of these unless given. ``theory=True`` adds
+    ``"spread"`` or ``"disagreement"``; by default by the first of these. ``theory=True`` adds
     each run's exact expectation, and to errors the bounds, in the color of the run;
     ``theory=None`` where they are known and cheap, as in `Run.plot`.
     """

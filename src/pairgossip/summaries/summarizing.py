@@ -35,48 +35,46 @@ def summarize(
     n_jobs: int | None = -1,
     progress: Show = None,
 ) -> Summary:
-    """Count rows per cell, so that statistics can be read and parts be added up.
+    """Count rows per cell, to read statistics and to add up parts.
 
     Parameters
     ----------
     data, labels, columns, kind, missing, classes, positive
-        As in `exact`. Parts of the rows need the same ``classes``, if not all labels are in each.
-        A DataFrame of Dask's is counted on its workers; cells that are not given take a pass of
-        their own.
+        As in `exact`. Parts of the rows need the same ``classes``, unless each part has all labels.
+        A Dask DataFrame is counted on its workers; without ``cells`` a first pass finds them.
     kernel
-        What is read first: the name of a kernel, of a statistic of order, such as ``"median"`` or
-        ``"quantile-0.9"``, or of a test by ranks. It says which columns there are, one or two
+        The first statistic to read: the name of a kernel, of an order statistic, such as
+        ``"median"`` or ``"quantile-0.9"``, or of a rank test. It decides the columns, one or two
         beside a label.
     cells
-        Those of every column, or of all: see `pairgossip.cells`. Without any they are fine ones
-        over the range of the values, which other rows do not share: parts that are to be added up
-        need cells.
+        The cells of every column, or of all: see `pairgossip.cells`. The default is fine cells over
+        the range of the values, which other rows do not share: to add up parts, give cells.
     least_cell
         1 to keep counts as they are; from 3 on, every count is 0 or at least this number, because
-        rows are counted in blocks of cells of a public tree. Give cells then: those that follow
-        from the values tell about them.
+        rows are counted in blocks of cells of a public tree. Then give cells: cells that are
+        derived from the values reveal something about them.
     by, groups
-        The group of every row, such as the sex of patients, and all groups that there may be: those
-        of the rows unless given. Statistics are read of all rows, or of one group
-        (``s.answer(0.95, group="f")``).
+        The group of every row, such as the sex of patients, and all possible groups, by default
+        those of the rows. Statistics can be read for all rows, or for one group (``s.answer(0.95,
+        group="f")``).
     within, strata
-        The stratum of every row, and all that there may be. Only pairs of rows in the same stratum
+        The stratum of every row, and all possible strata. Only pairs of rows in the same stratum
         are compared, as with ``exact(..., within=)``.
     weights
         How often each row counts: whole numbers, 1 to 16. Intervals are those of the rows repeated
         as often.
     n_jobs
-        How many threads read and count the parts of a file; -1 for one per core. Counts are the
-        same.
+        The number of threads that read and count the parts of a file; -1 for one per core. Counts
+        do not depend on it.
     progress
-        True or False to show a bar or not; by default one is shown where standard error is a
-        terminal. A function is called with the number of rows that were counted.
+        True or False to show a bar or not; by default if standard error is a terminal. Or a
+        function, which is called with the number of rows counted so far.
 
-    The data is read in batches and never kept, so that it may be larger than memory: once if
+    The data is read in batches and never kept, so it may be larger than memory. It is read once if
     ``cells`` are given, else twice.
 
-    Every combination of class, group, stratum and weight is counted by itself, and there are at
-    most 64. With a larger ``least_cell`` one that has fewer rows counts as empty: list few.
+    Every combination of class, group, stratum and weight is counted separately; there are at most
+    64. With ``least_cell`` a combination with fewer rows counts as empty, so list only a few.
 
     Examples
     --------

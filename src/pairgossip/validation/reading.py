@@ -56,12 +56,12 @@ def validate(
     by
         The group of every row, such as a sex, to compare.
     within
-        The stratum of every row: there is also an AUC of pairs within strata.
+        The stratum of every row: also compute the AUC of pairs within strata.
     weights
         How often each row counts: whole numbers.
     thresholds
-        Those that were agreed on before rows were seen. A row with this score or a higher one
-        counts as positive.
+        Thresholds that were agreed on before anyone saw the rows. A row with this score or a higher
+        one counts as positive.
     interval
         The level of all intervals.
 
