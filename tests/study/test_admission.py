@@ -165,6 +165,21 @@ def test_a_member_that_joins_learns_the_lists_of_those_who_have_left() -> None:
     assert new.study.lists.exists(first)
 
 
+def test_a_backup_from_before_a_newcomer_was_accepted_comes_to_the_present_list() -> None:
+    """What it has signed itself tells whom its operator has accepted."""
+    nodes = found(4)
+    backup = dict(nodes[1].records), dict(nodes[1].notes)
+    everybody = [*nodes, Node(4)]
+    accept_each_other(everybody)
+    nodes[0].do(nodes[0].study.propose())
+    exchange(everybody)
+    nodes[1].records, nodes[1].notes = backup
+    nodes[1].begin()
+    assert len(nodes[1].ids) == 4
+    exchange(everybody, contacts=5)
+    assert {len(node.ids) for node in everybody} == {5}
+
+
 def test_lists_that_others_took_and_one_did_not_keep_nobody_unsure_after_a_start() -> None:
     """A liar tells one member other lists than the others, so that none takes what is told."""
     nodes = found(4)

@@ -97,15 +97,15 @@ class Lists:
         return None
 
     def _is_credible(self, new: MemberList, card: Card) -> bool:
-        """Whether a signer is known here, or the list is one that led to the present one.
+        """Whether a signer is known here, or the list led to the present one, or was signed here.
 
-        Whom no operator here has accepted signs nothing else: a member can make up any number.
+        Whom this operator has not accepted signs nothing else: a member can make up any number.
         """
         if not _is_in_order(new):
             return False
         known = self._known_card(card.id)
         if known is None:
-            return new.digest in self._past
+            return new.digest in self._past or self.card.id in self.signers(new.digest)
         is_new = new.digest not in self.known
         if is_new and self._count_signed(card.id) >= _MOST_LISTS:
             return False

@@ -246,7 +246,7 @@ class Questions:
         notes = self.releases.forget(name, is_disclosed=is_disclosed)
         if (decided := _DECIDED + name.hex()) in self._desk.notes:
             notes[decided] = None
-        if is_disclosed:
+        if is_disclosed and self._desk.me in run.members:
             notes |= self.pace.give_back(run.question.member)
         secrets = {one: None for one in self._desk.secrets if one.startswith(name.hex())}
         save = self._desk.save(secrets=secrets, notes=notes)
