@@ -55,8 +55,8 @@ def summarize(
         derived from the values reveal something about them.
     by, groups
         The group of every row, such as the sex of patients, and all possible groups, by default
-        those of the rows. Statistics can be read for all rows, or for one group (``s.answer(0.95,
-        group="f")``).
+        those of the rows. Statistics can be read for all rows, or for one group, as in
+        ``s.answer(0.95, group="f")``.
     within, strata
         The stratum of every row, and all possible strata. Only pairs of rows in the same stratum
         are compared, as with ``exact(..., within=)``.
