@@ -33,7 +33,7 @@ from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import find_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
-from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Requests
+from pairgossip.study.service.requests import Accept, Add, Ask, Join, Refuse, Requests
 from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
 from pairgossip.study.site.folder import StudyHome, create_study
@@ -305,6 +305,35 @@ def test_what_ended_before_a_kill_is_told_after_it(homes: list[StudyHome]) -> No
         assert msgspec.structs.replace(known, changed=0.0) == msgspec.structs.replace(
             StudyReading(homes[0]).question(1), changed=0.0
         )
+
+
+def test_rows_are_added_once_though_the_peer_is_killed_before_its_answer(
+    homes: list[StudyHome], tmp_path: Path
+) -> None:
+    """Else the same people would be in two batches, and counted twice."""
+    source = str(write_rows(tmp_path / "more.csv", 17))
+    for _ in range(2):
+        parts = StudyParts(homes[0])
+        operator = Operator(parts.study, parts.site, parts.journal)
+        reply = operator.carry_out("a-request", Add(source), parts.keep)
+        assert reply.is_done and [one.rows for one in parts.site.batches] == [200, 200]
+        parts.close()
+
+
+def test_a_full_disk_is_something_to_be_repaired(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit code 2 would say that it was wrong from the start, and services do not go on then."""
+
+    def fail(*_: object) -> None:
+        raise InputError("The disk is full.")
+
+    with running(homes[0]) as (first,):
+        until(lambda: StudyReading(homes[0]).status() is not None, "it runs")
+        monkeypatch.setattr("pairgossip.study.service.status.write_status", fail)
+        until(lambda: first.code is not None or first.raised, "it ends")
+        assert (first.code, first.raised) == (EXIT_FAILED, None)
+        monkeypatch.undo()
 
 
 def test_nothing_is_told_after_a_save_has_failed(

@@ -273,7 +273,7 @@ def test_a_judgment_is_given_nothing_of_rows() -> None:
             "Unknown key of \\[policy\\]",
         ),
         ('name = "a"\nsource = "/r.csv"\nleast_rows = 3', "Unknown key"),
-        ('name = "a"\nsource = "/r.csv"\n[policy]\nleast_members = 1', "give 2 or more"),
+        ('name = "a"\nsource = "/r.csv"\n[policy]\nleast_members = 2', "give 3 or more"),
         ('name = "a"\nsource = "/r.csv"\n[policy]\nmost_columns = 0', "give 1 or more"),
         ('name = "a"\nsource = "/r.csv"\n[policy]\nepsilon = 0', "finite number > 0"),
         ('name = "a"\nsource = "/r.csv"\n[policy]\naccept = "always"', "policy.accept"),

@@ -34,7 +34,7 @@ from pairgossip.text import format_count, join_names
 
 CarryOut = Callable[[Sequence[Action]], None]
 _ROOM = "operator"
-"""The room of notes which request has become which question."""
+"""The room of notes which requests are carried out, and which question one has become."""
 
 
 class Operator:
@@ -73,7 +73,7 @@ class Operator:
             case TryOut(question):
                 return self._try_out(bytes.fromhex(question))
             case Add(source, totals_visible):
-                return self._add(Path(source), totals_visible, act)
+                return self._add(key, Path(source), totals_visible, act)
 
     def _ask(self, key: str, request: Ask, act: CarryOut) -> Reply:
         """Ask a question, and note in the same transaction that this request has been one."""
@@ -178,9 +178,19 @@ class Operator:
         sentences = tuple(self._site.try_out(name, progress.question))
         return Reply("Tried it: nothing was sent, and nothing noted.", sentences=sentences)
 
-    def _add(self, source: Path, totals_visible: bool, act: CarryOut) -> Reply:
+    def _add(self, key: str, source: Path, totals_visible: bool, act: CarryOut) -> Reply:
+        """Freeze rows, and note in the same transaction that this request has done so."""
+        if key in self._asked:  # the peer was killed before it answered; rows must not come twice
+            return Reply("Added these rows, for questions from now on.")
         said: list[str] = []
-        batch = self._site.add(source, said.extend)
+
+        def note(sentences: list[str]) -> None:
+            said.extend(sentences)
+            if key:
+                self._journal.stage(_ROOM, key, b"")
+                self._asked[key] = b""
+
+        batch = self._site.add(source, note)
         self._announce(batch, totals_visible, act)
         self._journal.flush()
         rows = format_count(batch.rows, "row")

@@ -7,6 +7,7 @@ out in its order, so that nothing is sent before it is on the disk.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
@@ -159,13 +160,14 @@ class StudyService:
             while not self._stops and self._study.halted is None:
                 self._turn()
             self._finish()
+            if self._study.halted is None:
+                self._report(is_last=True)
         except (InputError, _Unsaved) as problem:
             return self._fail(str(problem), EXIT_FAILED)
         except OSError as problem:
             return self._fail(_describe(problem), EXIT_FAILED)
         if self._study.halted is not None:
             return self._fail(self._study.halted, EXIT_UNFIT)
-        self._report(is_last=True)
         self._log.info("stopped")
         return 0
 
@@ -330,7 +332,8 @@ class StudyService:
     def _fail(self, sentence: str, code: int) -> int:
         self._log.error(sentence)
         self._reporter.fail(sentence)
-        self._report(is_last=True)
+        with contextlib.suppress(InputError, OSError):  # the disk may be what has failed
+            self._report(is_last=True)
         return code
 
 

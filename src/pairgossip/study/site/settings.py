@@ -193,7 +193,7 @@ def _check_policy(policy: Policy) -> None:
     least = {
         "least_rows": 0,
         "least_cell": 1,
-        "least_members": 2,
+        "least_members": LEAST_MEMBERS,
         "most_numbers": 1,
         "most_open": 1,
         "most_columns": 1,
