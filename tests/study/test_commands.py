@@ -170,6 +170,16 @@ def test_a_question_may_be_called_as_all_others_know_it(ann: Site) -> None:
     assert "name abababababab" in " ".join(ann.run("questions", "ababab").split())
 
 
+def test_nobody_is_told_that_a_stopped_peer_has_answered(
+    ann: Site, bob: Site, tmp_path: Path
+) -> None:
+    sign_list(ann, bob)
+    (tmp_path / "auc.toml").write_text(SPEC)
+    asked = "ask", str(tmp_path / "auc.toml")
+    assert [ann.attempt(*asked)[0], ann.attempt(*asked, "--wait")[0]] == [0, 1]
+    assert len(waiting(ann)) == 2
+
+
 @pytest.mark.parametrize("typed", ["y\n", "n\n", ""])
 def test_a_yes_is_asked_for_at_a_terminal(
     ann: Site, monkeypatch: pytest.MonkeyPatch, typed: str

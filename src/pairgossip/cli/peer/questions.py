@@ -47,7 +47,8 @@ def ask_command(
     learn the answer, and sign it. Where sums cannot tell it, or it says algorithm.name =
     "exchange", rows travel between members as they are, and each finds an estimate of its own.
 
-    Exit codes: 0 asked (with --wait: answered), 1 it ended without an answer, 2 it was not asked.
+    Exit codes: 0 asked (with --wait: answered), 1 it ended without an answer, or with --wait has
+    none yet since the peer does not run, 2 it was not asked.
 
     For example:
 
@@ -85,7 +86,7 @@ def ask_command(
     _confirm_rows(text, yes=yes)
     reply = send_request(study, Ask(text, until, fresh, corrected, visible))
     if reply is None or reply.number is None:
-        return 0
+        return EXIT_FAILED if wait else 0
     name = study.question(reply.number).name[:12]
     tell(f"Other members may number it otherwise: all know it as {name}.")
     write_line(str(reply.number))
