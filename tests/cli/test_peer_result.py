@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ import pairgossip as pg
 from pairgossip.cli.peer.signed import find_signed
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
 from pairgossip.peer.service.service import EXIT_UNFIT
+from pairgossip.peer.signed_report import explain_lack
 from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.storage.folder import Home, find_member, request_eviction
 from pairgossip.peer.storage.home import create_home
@@ -120,6 +122,7 @@ def test_a_signed_result_is_checked_anywhere(cli: CommandLine, homes: list[Home]
     assert found["bracket"][0] <= value <= found["bracket"][1]
     assert {"model", "noise", "interval", "specification", "signed_by"} <= found.keys()
     assert found["kept"].endswith("Z") and found["positive_class"] is None
+    assert found["no_value"] is None
     assert cli.error(*ask_for(homes[0], "--json", "other.json", "--generation", 2)) == (
         "--generation is 2: the results that all members have signed are of generation 1, and the "
         "present one is 1."
@@ -138,6 +141,16 @@ def test_a_signed_result_is_checked_anywhere(cli: CommandLine, homes: list[Home]
     assert error.startswith("altered.json was altered (the signature of ")
     assert "is not a signed result" in cli.error("verify", "out.json")
     assert "There is no file nothing.json" in cli.error("verify", "nothing.json")
+
+
+def test_it_is_said_why_there_is_no_value(homes: list[Home]) -> None:
+    result = find_signed(homes[0], None).result
+    lacking = msgspec.structs.replace(result, value=None)
+    assert explain_lack(result) is None
+    assert "there may be one class only" in str(explain_lack(lacking))
+    no_table = msgspec.structs.replace(lacking, rounds=0, table=None)
+    assert "no table was made, since" in str(explain_lack(no_table))
+    assert explain_lack(msgspec.structs.replace(no_table, model=(1.0,))) is None
 
 
 def test_status_says_that_a_result_is_kept(cli: CommandLine, homes: list[Home]) -> None:

@@ -45,6 +45,22 @@ def test_rows_are_validated_as_in_python(cli: CommandLine, sites: list[str]) -> 
     assert cli("validate", sites[0], *ROWS, *more).out.strip() == str(v)
 
 
+def test_a_curve_has_all_its_points(cli: CommandLine, sites: list[str]) -> None:
+    found = cli("validate", sites[0], *ROWS, "--json", "--curve").json()
+    roc = pg.roc(sites[0], labels="died", columns="risk", positive="yes")
+    frame, curve = roc.to_pandas(), found["curve"]
+    assert curve["points"].keys() == set(frame.columns)
+    assert curve["points"]["threshold"] == [None, *roc.cuts[1:].tolist()]
+    for name in set(frame.columns) - {"threshold"}:
+        assert curve["points"][name] == frame[name].tolist()
+    for name, (lower, upper) in {"certain": roc.certain, "band": roc.band[:2]}.items():
+        borders = {"lower": lower, "upper": upper}
+        for side, (fpr, tpr) in borders.items():
+            assert curve[name][side] == {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
+    del found["curve"]
+    assert found == cli("validate", sites[0], *ROWS, "--json").json()
+
+
 def test_files_of_counts_add_up_to_a_page(
     cli: CommandLine, sites: list[str], tmp_path: Path
 ) -> None:
@@ -68,6 +84,7 @@ def test_files_of_counts_add_up_to_a_page(
         (["--column", "risk"], "Which rows have the outcome? Name its column: give --label."),
         ([*ROWS, "--thresholds", "x"], "A threshold is a finite number, not 'x'"),
         ([*ROWS, "--html", "no/where.html"], "there is no folder no"),
+        ([*ROWS, "--curve"], "give --json with --curve"),
         (["--column", "risk,sex", "--label", "died"], "sex"),
     ],
 )

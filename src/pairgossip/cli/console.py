@@ -106,7 +106,11 @@ def write_line(text: str) -> None:
 
 def write_json(value: Any) -> None:
     """Write one JSON object; what is not a finite number becomes null."""
-    write_line(json.dumps(json_value(value), allow_nan=False, indent=2))
+    import msgspec
+
+    # Curves have a million numbers: the console, or indents of the standard library, take minutes.
+    text = json.dumps(json_value(value), allow_nan=False).replace("\x7f", r"\u007f")
+    output().file.write(f"{msgspec.json.format(text, indent=2)}\n")
 
 
 def write_table(table: Table, title: str | None = None) -> None:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from pairgossip.cli.console import tell, write_json, write_line
 from pairgossip.cli.data.row_options import ValidatedRows
-from pairgossip.cli.options import MOST, NEEDED, OUTPUT, Columns, Json, Label
+from pairgossip.cli.options import MOST, NEEDED, OUTPUT, Columns, Flag, Json, Label
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def validate_command(
     interval: Annotated[float, NEEDED] = 0.95,
     html: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
+    curve: Annotated[Flag, Parameter(group=OUTPUT)] = False,
 ) -> None:
     """Validate scores against an outcome: all numbers of a published validation.
 
@@ -78,6 +79,9 @@ def validate_command(
         The level of all intervals.
     html
         Write the page, one file with all figures and tables.
+    curve
+        With --json, add all points of the ROC curve, its band and the region that certainly holds
+        it.
     """
     from pairgossip.cli.outputs.files import check_outputs
     from pairgossip.cli.summaries.files import SUFFIX
@@ -85,6 +89,8 @@ def validate_command(
     from pairgossip.inference.answer import check_level
 
     check_outputs([html], files)
+    if curve and not json:
+        raise InputError("The points of the curve are for programs: give --json with --curve.")
     agreed = None if thresholds is None else check_thresholds(_split(thresholds))
     how = {"thresholds": agreed, "interval": check_level(interval)}
     counted = [file for file in files if file.suffix == SUFFIX]
@@ -98,7 +104,7 @@ def validate_command(
     if html is not None:
         found.to_html(html, title)
     if json:
-        write_json(found.to_dict())
+        write_json(found.to_dict() | ({"curve": found.roc.to_dict()} if curve else {}))
     else:
         write_line(str(found))
     if html is not None:

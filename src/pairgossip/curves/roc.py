@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from pairgossip.curves.thresholds import (
 from pairgossip.errors import InputError, needed_for
 from pairgossip.inference.answer import Answer
 from pairgossip.summaries.summary_reading import SummaryAnswer
-from pairgossip.text import format_count
+from pairgossip.text import format_count, json_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,29 +258,45 @@ class Roc:
                 "from 0 to 1."
             )
 
+    def points(self) -> dict[str, FloatArray]:
+        """Return the curve by columns: at every threshold the rates, certain ends and precision."""
+        above, sizes = self.scores.above, self.scores.sizes[:, None]
+        low, high, value = ((part / sizes)[:, ::-1] for part in above)
+        negative, positive = self._widths
+        return {
+            "threshold": self.cuts,
+            "fpr": value[0],
+            "tpr": value[1],
+            "fpr_low": low[0],
+            "fpr_high": high[0],
+            "tpr_low": low[1],
+            "tpr_high": high[1],
+            "band_fpr_low": np.maximum(low[0] - negative, 0.0),
+            "band_fpr_high": np.minimum(high[0] + negative, 1.0),
+            "band_tpr_low": np.maximum(low[1] - positive, 0.0),
+            "band_tpr_high": np.minimum(high[1] + positive, 1.0),
+            "precision": self.precision,
+        }
+
     def to_pandas(self) -> pd.DataFrame:
         """Return the curve as a frame: a line per threshold, with certain ends and precision."""
         with needed_for("A data frame"):
             import pandas as pd
-        above, sizes = self.scores.above, self.scores.sizes[:, None]
-        low, high, value = ((part / sizes)[:, ::-1] for part in above)
-        negative, positive = self._widths
-        return pd.DataFrame(
-            {
-                "threshold": self.cuts,
-                "fpr": value[0],
-                "tpr": value[1],
-                "fpr_low": low[0],
-                "fpr_high": high[0],
-                "tpr_low": low[1],
-                "tpr_high": high[1],
-                "band_fpr_low": np.maximum(low[0] - negative, 0.0),
-                "band_fpr_high": np.minimum(high[0] + negative, 1.0),
-                "band_tpr_low": np.maximum(low[1] - positive, 0.0),
-                "band_tpr_high": np.minimum(high[1] + positive, 1.0),
-                "precision": self.precision,
-            }
-        )
+        return pd.DataFrame(self.points())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as JSON can hold it: its points, and the borders of both regions.
+
+        The threshold of the first point, infinity, is None.
+        """
+        (x, y), (x_high, y_high) = self.certain
+        band = self.band
+        borders = {
+            "certain": {"lower": _name_rates(x, y), "upper": _name_rates(x_high, y_high)},
+            "band": {"lower": _name_rates(*band.lower), "upper": _name_rates(*band.upper)},
+        }
+        facts: dict[str, Any] = json_value({"points": self.points(), **borders})
+        return facts
 
     def picture(self, *, band: str = BANDS[0], name: str = "") -> Picture:
         """Return the curve as a picture, which draws itself with matplotlib or as SVG.
@@ -322,6 +338,10 @@ class Roc:
 
     def _as_rates(self, path: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
         return path[0] / self.scores.sizes[0], path[1] / self.scores.sizes[1]
+
+
+def _name_rates(fpr: FloatArray, tpr: FloatArray) -> dict[str, FloatArray]:
+    return {"fpr": fpr, "tpr": tpr}
 
 
 def _pad(path: FloatArray, first: float, last: float) -> FloatArray:

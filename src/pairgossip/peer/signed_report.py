@@ -47,6 +47,17 @@ def asks_report(result: Result) -> bool:
     return decode_spec(result.specification).report is not None and result.table is not None
 
 
+def explain_lack(result: Result) -> str | None:
+    """Say why a result has no value; None if it has one, or is a model."""
+    if result.value is not None or result.model is not None:
+        return None
+    if (no_table := dict(result.describe_table()).get("no table")) is not None:
+        return f"no table was made, {no_table}"
+    if asks_report(result):
+        return "the result is a report, which peer result --json and --html write"
+    return "the counts of all members' rows give no value: there may be one class only"
+
+
 def add_report(signed: SignedResult, table: bytes) -> SignedResult:
     """Return a result with its table, and with the figures of the report that it asks for."""
     published = publish_table(signed, table)

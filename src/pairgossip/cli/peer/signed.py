@@ -100,18 +100,13 @@ def write_signed_files(
 
 def _write_plain(home: Home, signed: SignedResult, out: Path) -> None:
     """Write a result without its signatures: a model as `score` reads it, or the figures."""
-    from pairgossip.peer.signed_report import asks_report
+    from pairgossip.peer.signed_report import explain_lack
 
     result = signed.result
     if result.model is not None:
         settings = {"peer": home.read_settings().name, "exchanges": 0}
         write_model(signed_model(result, settings), out)
-    elif result.value is None:
-        reason = "the counts of all members' rows give no value: there may be one class only"
-        if asks_report(result):
-            reason = "the result is a report, which --json and --html write"
-        if (missing := dict(result.describe_table()).get("no table")) is not None:
-            reason = f"no table was made, {missing}"
+    elif (reason := explain_lack(result)) is not None:
         raise InputError(f"There is no value to write: {reason}.")
     else:
         write_json_file(out, _plain(home, signed))
@@ -204,7 +199,7 @@ def verify_command(
     import msgspec
 
     from pairgossip.peer.result_page import write_page
-    from pairgossip.peer.signed_report import asks_report, recompute
+    from pairgossip.peer.signed_report import asks_report, explain_lack, recompute
     from pairgossip.peer.signed_result import check_signatures, published_table, read_signed
 
     check_outputs([html], [file])
@@ -222,7 +217,11 @@ def verify_command(
             "peer result --json."
         )
     if json:
-        about = {"positive_class": signed.positive_class, "kept": signed.kept}
+        about = {
+            "no_value": explain_lack(result),
+            "positive_class": signed.positive_class,
+            "kept": signed.kept,
+        }
         who = {"signed_by": checked.signed, "missing": checked.missing}
         told: dict[str, Any] = {} if computed is None else {"recomputed": computed.figures}
         told |= {} if signed.report is None else {"report": signed.report}
