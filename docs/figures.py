@@ -6,7 +6,10 @@ compares. Those of the guide take a minute.
 
 from __future__ import annotations
 
+import operator
 import warnings
+from functools import reduce
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +18,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pairgossip as pg
-from pairgossip.arrays import FloatArray
+from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.errors import NotEnough
+from pairgossip.peer.protocol.program import Words
+from pairgossip.study.protocol.ratchet import Chains, mask
 from pairgossip.watch.simulation.build import build_runs
 from pairgossip.watch.simulation.observations import Uploads
 from pairgossip.watch.simulation.settings import Settings
@@ -25,6 +30,9 @@ PICTURE = Path(__file__).parent / "images" / "messages.png"
 FAULTS_PICTURE = PICTURE.with_name("faults.png")
 ROC_PICTURE = PICTURE.with_name("roc-curves.png")
 HOSPITALS_PICTURE = PICTURE.with_name("five-hospitals.png")
+STUDY_PICTURE = PICTURE.with_name("study.png")
+HOSPITALS, PATIENTS = 5, 400
+"""How many made-up hospitals the README's study has, and how many patients each."""
 DOTS_PER_INCH = 160
 MOMENTS = (12_000, 15_000, 20_000, 30_000)
 """After how many exchanges the nodes' curves are drawn."""
@@ -200,7 +208,66 @@ def draw_hospitals() -> Figure:
     return figure
 
 
+class Hospital(NamedTuple):
+    """Patients of one hospital: a model's risk, and who died."""
+
+    risk: FloatArray
+    died: IntArray
+
+    def count(self) -> pg.Summary:
+        """Return the table of counts, none of which is 1 or 2."""
+        cells = pg.cells.Even(0, 1, 32)
+        return pg.summarize(
+            self.risk, "auc", labels=self.died, classes=[0, 1], cells=cells, least_cell=3
+        )
+
+
+def make_hospitals() -> list[Hospital]:
+    """Make up patients, with the same seed each time."""
+    random = np.random.default_rng(0)
+    logits = random.normal(-1, 1.3, (HOSPITALS, PATIENTS))
+    died = (random.random(logits.shape) < 1 / (1 + np.exp(-1.3 * logits))).astype(int)
+    return [Hospital(*one) for one in zip(1 / (1 + np.exp(-logits)), died, strict=True)]
+
+
+def mask_counts(tables: list[pg.Summary]) -> list[Words]:
+    """Return what each member would send: its counts, with the masks of a study."""
+    chains: list[Chains] = [{} for _ in tables]
+    for one, other in combinations(range(len(tables)), 2):
+        chains[one][str(other)] = chains[other][str(one)] = bytes([one, other] * 16)
+    return [
+        table.counts.ravel().astype(np.uint64) + mask(str(me), chains[me], 1, table.counts.size)
+        for me, table in enumerate(tables)
+    ]
+
+
+def draw_study() -> Figure:
+    """Return the README's figure: what each hospital has, what leaves it, and what all learn."""
+    hospitals = make_hospitals()
+    tables = [one.count() for one in hospitals]
+    sent = mask_counts(tables)
+    together = reduce(operator.add, tables)
+    assert (sum(sent) == together.counts.ravel()).all()
+    figure = Figure(figsize=(10.4, 3.9), layout="constrained")
+    own, leaving, joint = figure.subplots(1, 3, gridspec_kw={"wspace": 0.06})
+    for one in hospitals:
+        curve = pg.roc(one.risk, one.died)
+        own.plot(curve.fpr, curve.tpr, color=PAPER, alpha=0.45, linewidth=1.0)
+    own.plot([0, 1], [0, 1], color=PAPER, alpha=0.3, linewidth=0.8, linestyle=":")
+    own.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="1 - specificity")
+    own.set(ylabel="sensitivity")
+    own.set_title(f"{HOSPITALS} hospitals, {PATIENTS} patients each", fontsize="medium")
+    leaving.bar(np.arange(sent[0].size), sent[0] / 2.0**64, width=1.0, color=ADAPTIVE, alpha=0.7)
+    leaving.set(xlim=(-0.5, sent[0].size - 0.5), ylim=(0, 1), box_aspect=1, xticks=[], yticks=[])
+    leaving.set(xlabel=f"{sent[0].size} masked counts of one hospital")
+    leaving.set_title("What leaves: counts, masked", fontsize="medium")
+    pg.roc(together).plot(joint)
+    joint.set_title("What all learn: the curve of all", fontsize="medium")
+    return figure
+
+
 if __name__ == "__main__":
+    draw_study().savefig(STUDY_PICTURE, dpi=DOTS_PER_INCH)
     draw().savefig(PICTURE, dpi=DOTS_PER_INCH)
     draw_faults().savefig(FAULTS_PICTURE, dpi=DOTS_PER_INCH)
     draw_node_curves().savefig(ROC_PICTURE, dpi=DOTS_PER_INCH)

@@ -1,9 +1,10 @@
-"""The README's figure shows what the code does now: it is drawn again and compared roughly."""
+"""Figures of README and guide show what the code does now: they are drawn again and compared."""
 
 from __future__ import annotations
 
 import importlib.util
 import io
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,7 @@ from PIL import Image
 from pairgossip.arrays import FloatArray
 
 ROOT = Path(__file__).parents[1]
+GUIDE = ROOT / "docs" / "guide"
 BLOCK = 16
 """Pixels that are averaged along each side, which levels out how letters are drawn."""
 APART = 0.15
@@ -65,17 +67,21 @@ def messages_to(error: float, line: Line2D) -> int:
     return int(messages[np.argmax(errors <= error)])
 
 
-def test_the_readme_tells_what_the_figure_shows(drawing: ModuleType, figure: Figure) -> None:
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"]({drawing.PICTURE.relative_to(ROOT).as_posix()})" in text
+def read_page(page: Path, picture: Path) -> str:
+    """Return the text of a page in one line; it shows the picture."""
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert re.search(rf"\]\([a-z./]*images/{re.escape(picture.name)}\)", text)
+    return text
+
+
+def test_the_guide_tells_what_the_figure_shows(drawing: ModuleType, figure: Figure) -> None:
+    text = read_page(GUIDE / "fewer-messages.md", drawing.PICTURE)
     rows, _, _, _, tree, _ = figure.axes[0].lines  # each curve, then the point at its end
     assert f"to 1 % after {messages_to(0.01, tree):,} messages if sums" in text
     assert f"and after {messages_to(0.01, rows):,} if rows travel" in text
 
 
-def test_the_figure_of_the_readme_is_what_the_code_draws(
-    drawing: ModuleType, figure: Figure
-) -> None:
+def test_the_figure_of_messages_is_what_the_code_draws(drawing: ModuleType, figure: Figure) -> None:
     shown = Image.open(drawing.PICTURE)
     assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) <= MOST_APART
     line = figure.axes[0].lines[0]
@@ -86,9 +92,21 @@ def test_the_figure_of_the_readme_is_what_the_code_draws(
     assert share > MOST_APART
 
 
-def test_the_curves_of_the_readme_are_what_nodes_know(drawing: ModuleType) -> None:
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"]({drawing.ROC_PICTURE.relative_to(ROOT).as_posix()})" in text
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_figure_of_the_readme_is_what_members_send_and_learn(
+    drawing: ModuleType, page: str
+) -> None:
+    read_page(ROOT / page, drawing.STUDY_PICTURE)
+    shown = Image.open(drawing.STUDY_PICTURE)
+    figure = drawing.draw_study()
+    assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) <= MOST_APART
+    for bar in figure.axes[1].patches:
+        bar.set_height(0.1)  # counts without masks are all small
+    assert share_apart(shown, rendered(figure, drawing.DOTS_PER_INCH)) > MOST_APART
+
+
+def test_the_curves_of_the_guide_are_what_nodes_know(drawing: ModuleType) -> None:
+    text = read_page(GUIDE / "curves.md", drawing.ROC_PICTURE)
     figure = drawing.draw_node_curves()
     assert "after 12,000, 15,000, 20,000 and 30,000 exchanges" in text
     assert [axes.get_title() for axes in figure.axes] == [
