@@ -80,7 +80,7 @@ def test_all_that_the_package_claims_to_support_is_tested() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     claimed = set(re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"])))
     matrix = read(ROOT / ".github/workflows/test.yaml")["test"]["strategy"]["matrix"]
-    assert set(matrix["python"]) == claimed
+    assert claimed and claimed <= set(matrix["python"])
     systems = [*matrix["system"], *(more["system"] for more in matrix["include"])]
     assert {name.partition("-")[0] for name in systems} == {"ubuntu", "macos", "windows"}
 
