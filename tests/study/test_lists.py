@@ -158,3 +158,43 @@ def test_who_leaves_beside_an_eviction_stays_where_too_few_would_be_left() -> No
     nodes[0].do(nodes[0].study.evict("m02"))
     exchange(nodes)
     assert "m03" in nodes[0].ids
+
+
+def invite_anew(node: Node) -> None:
+    """Let an operator change what it asks of rows after others have accepted its invitation."""
+    node.card = replace(node.card, least_cell=node.card.least_cell + 1)
+    node.begin()
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_a_member_with_an_old_invitation_is_listed_by_its_new_one(first: int) -> None:
+    nodes = [Node(number) for number in range(4)]
+    accept_each_other(nodes)
+    invite_anew(nodes[2])
+    for one in nodes[first:] + nodes[:first]:
+        one.do(one.study.propose())
+        exchange(nodes)
+    assert ids_of(nodes) == {()}
+    assert [node.study.lists.misnamed for node in nodes] == [frozenset(["m02"])] * 4
+    for one in (nodes[0], nodes[1], nodes[3]):
+        one.do(one.study.accept_card(nodes[2].card))
+        one.do(one.study.propose())
+        exchange(nodes)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+    assert [node.study.members.cards["m02"] for node in nodes] == [nodes[2].card] * 4  # type: ignore[union-attr]
+    assert {node.study.lists.misnamed for node in nodes} == {frozenset()}
+
+
+def test_a_newcomer_with_an_old_invitation_joins_by_its_new_one() -> None:
+    nodes = found(4)
+    everybody = join(nodes)
+    new = everybody[-1]
+    invite_anew(new)
+    exchange(everybody, contacts=6)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+    assert new.study.lists.misnamed == {"m04"}
+    for one in nodes:
+        one.do(one.study.accept_card(new.card))
+    nodes[1].do(nodes[1].study.propose())
+    exchange(everybody, contacts=6)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}

@@ -30,7 +30,7 @@ from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
 from pairgossip.study.service.links import Links
-from pairgossip.study.service.membership import find_card
+from pairgossip.study.service.membership import find_card, invite_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
 from pairgossip.study.service.requests import Accept, Add, Ask, Join, Refuse, Requests
@@ -451,6 +451,43 @@ def test_problems_name_who_cannot_be_reached_and_why(homes: list[StudyHome]) -> 
     assert "update pairgossip at this peer" in found[0] and "at 'bob'" in found[1]
     assert found[-1].startswith("The name relay.example of the relay does not resolve")
     assert len(found) == 6
+
+
+def change_rule(home: StudyHome, least_cell: int) -> None:
+    """Let an operator ask for other cells, by hand."""
+    text = home.peer.read_text()
+    home.peer.write_text(text.replace("\nleast_cell = 1\n", f"\nleast_cell = {least_cell}\n"))
+    assert home.read_settings().policy.least_cell == least_cell
+
+
+def test_a_member_is_listed_as_others_are_invited_though_its_policy_changes(
+    homes: list[StudyHome],
+) -> None:
+    bob = homes[1]
+    invited = invite_card(bob, load_identity(bob.folder))
+    change_rule(bob, 4)
+    with running(*homes):
+        until(are_members(homes), "a list")
+    signed = StudyReading(bob).signed_list()
+    assert signed is not None and invited in signed.list.members
+
+
+def test_problems_name_who_was_invited_by_an_earlier_invitation(homes: list[StudyHome]) -> None:
+    bob = homes[1]
+    change_rule(bob, 4)
+    card = invite_card(bob, load_identity(bob.folder))
+
+    def say(home: StudyHome, sentence: str) -> bool:
+        status = StudyReading(home).status()
+        return status is not None and any(sentence in one for one in status.problems)
+
+    with running(*homes):
+        until(lambda: say(bob, "earlier invitation of this peer"), "the problem")
+        for home in (homes[0], homes[2]):
+            until(lambda home=home: say(home, "'bob' has another address or policy"))  # type: ignore[misc]
+            Requests(home.folder).write(Join((card,)))
+        until(are_members(homes), "a list")
+        until(lambda: not any(say(home, "policy") for home in homes), "no problem")
 
 
 def test_members_rules_decide_on_the_least_cell(tmp_path: Path) -> None:

@@ -258,7 +258,8 @@ def test_settings_that_cannot_be_read_end_no_question(tmp_path: Path) -> None:
 def test_settings_explain_what_a_site_may_decide(tmp_path: Path) -> None:
     """Each key of the policy is there to be changed, and every line holds once its # is gone."""
     source = write_rows(tmp_path / "rows.csv", draw_rows(1, 100))
-    for name, given in (("a", {}), ("b", {"policy": {"least_cell": 5}})):
+    settings: dict[str, dict[str, Any]] = {"a": {}, "b": {"policy": {"least_cell": 5}}}
+    for name, given in settings.items():
         home = create_study(tmp_path / name, name, source, rehearsal=True, **given)
         assert home.read_settings().policy == Policy(**given.get("policy", {}))
         whole = home.peer.read_text()

@@ -82,7 +82,7 @@ def print_invitation(folder: Path, address: str | None, unreachable: bool) -> No
     """Print the invitation of a study's member."""
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.study.service.invitations import write_invitation
-    from pairgossip.study.service.membership import find_card, keep_address, read_list
+    from pairgossip.study.service.membership import invite_card, keep_address, read_list
     from pairgossip.study.site.folder import open_study
 
     home = open_study(folder)
@@ -90,7 +90,7 @@ def print_invitation(folder: Path, address: str | None, unreachable: bool) -> No
         keep_address(home, address)
     me = load_identity(home.folder)
     signed = read_list(home)
-    card = find_card(home, me)
+    card = invite_card(home, me)
     if signed is None:
         write_line(write_invitation(card, me.sign))
     else:

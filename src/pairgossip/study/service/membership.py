@@ -24,8 +24,12 @@ EVERYWHERE = ("0.0.0.0", "::")
 """Addresses to listen at that tell nobody where a peer is."""
 
 
-class _Address(msgspec.Struct, frozen=True):
+class _Invited(msgspec.Struct, frozen=True):
+    """What an invitation says besides who the peer is."""
+
     address: str | None
+    least: tuple[int, int, int] | None = None
+    """The least members, rows and rows of a cell; None before others are invited."""
 
 
 class SignedList(msgspec.Struct, frozen=True):
@@ -40,12 +44,11 @@ def find_address(home: StudyHome) -> str | None:
 
     Raise `InputError` if nobody has said so.
     """
-    settings, kept = home.read_settings(), _address_file(home)
+    settings = home.read_settings()
     if settings.relay is not None:
         return None
-    if kept.exists():
-        description = "where others reach this peer: run peer invite again"
-        return files.read_struct(kept, _LARGEST, _Address, description).address
+    if (kept := _read_invited(home)) is not None:
+        return kept.address
     listen = settings.listen
     host, port = parse_address(listen, TLS) or ("", 0)
     if host in EVERYWHERE:
@@ -69,29 +72,34 @@ def keep_address(home: StudyHome, address: str | None) -> None:
                 f"All members have signed that '{me}' is at {card.address or 'no address'}: leave "
                 "--address out, or have the others evict this peer and join again."
             )
-    files.replace(_address_file(home), msgspec.json.encode(_Address(address)))
+    files.replace(_invited_file(home), msgspec.json.encode(_Invited(address)))
 
 
 def find_card(home: StudyHome, identity: Identity) -> Card:
-    """Return this peer as it stands on the list, or as it is to stand on one.
+    """Return this peer as it stands on the list, or as others are invited to put it on one.
 
-    What all have signed stays: its address, and what its operator asked for then.
+    That stays, whatever becomes of its policy: else others would wait for a member that is none.
     """
     signed = read_list(home)
     listed = () if signed is None else signed.list.members
     for card in listed:
         if card.id == identity.id:
             return card
+    kept = _read_invited(home)
+    least = _least_of(home) if kept is None or kept.least is None else kept.least
+    return Card(identity.id, identity.name, identity.certificate, find_address(home), *least)
+
+
+def invite_card(home: StudyHome, identity: Identity) -> Card:
+    """Return this peer as others are invited to put it on a list, by its policy of now."""
+    invited = _Invited(find_address(home), _least_of(home))
+    files.replace(_invited_file(home), msgspec.json.encode(invited))
+    return find_card(home, identity)
+
+
+def _least_of(home: StudyHome) -> tuple[int, int, int]:
     policy = home.read_settings().policy
-    return Card(
-        identity.id,
-        identity.name,
-        identity.certificate,
-        find_address(home),
-        policy.least_members,
-        policy.least_rows,
-        policy.least_cell,
-    )
+    return policy.least_members, policy.least_rows, policy.least_cell
 
 
 def keep_list(home: StudyHome, current: MemberList, records: Iterable[Kept]) -> None:
@@ -116,8 +124,16 @@ def read_list(home: StudyHome) -> SignedList | None:
         raise InputError(f"{file} is no list of members: remove it, and run the peer.") from None
 
 
-def _address_file(home: StudyHome) -> Path:
-    return home.folder / "address.json"
+def _read_invited(home: StudyHome) -> _Invited | None:
+    kept = _invited_file(home)
+    if not kept.exists():
+        return None
+    description = "what others were invited by: remove it, and run peer invite again"
+    return files.read_struct(kept, _LARGEST, _Invited, description)
+
+
+def _invited_file(home: StudyHome) -> Path:
+    return home.folder / "invited.json"
 
 
 def _list_file(home: StudyHome) -> Path:

@@ -352,12 +352,25 @@ class StudyReporter:
                 "The others have left this peer out of their list: it answers no question any "
                 "more, and can come back only by a new invitation."
             )
+        yield from map(self._describe_misnamed, sorted(self._study.lists.misnamed))
         yield from self._unreached
         yield from self.untimely_certificates(neighbors)
         for one in self._written.values():
             if one.lie is not None:
                 who, number = one.lie, one.number
                 yield f"'{who}' has signed two different things about question {number}: ask why."
+
+    def _describe_misnamed(self, member: str) -> str:
+        if member == self._me.id:
+            return (
+                "Another member was invited by an earlier invitation of this peer, made with "
+                "another address or policy: start this peer again, run peer invite, and let all "
+                "others join what it prints."
+            )
+        return (
+            f"'{self._name(member)}' has another address or policy than its invitation here says: "
+            "ask its operator for a new invitation, and join it."
+        )
 
     def untimely_certificates(self, neighbors: Sequence[Neighbor]) -> Iterator[str]:
         """Say which certificates keep members from connecting, or soon will."""

@@ -56,6 +56,7 @@ _EXAMPLES: Mapping[str, tuple[object, str]] = {
 _HINTS = """
 # What this site answers. A line with # in front changes nothing: take the # away, that of [policy]
 # too, and change the value. It holds from the next question on; the peer need not be started again.
+# least_rows, least_cell and least_members hold in the whole study as they were at peer invite.
 """
 _RANGES = """
 # Between which values columns lie; by policy nothing is accepted for a column without.

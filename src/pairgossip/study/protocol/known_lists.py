@@ -1,0 +1,272 @@
+"""The lists of members that are known here: who has signed which, and which of them exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import msgspec
+
+from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.records import (
+    NO_DIGEST,
+    AnyRecord,
+    Assent,
+    Batch,
+    Card,
+    Leave,
+    MemberList,
+    Never,
+)
+from pairgossip.study.protocol.store import Held
+
+ACCEPTED, EVICTED = "accepted", "evicted"
+_MOST_LISTS = 64
+"""Lists signed by one member that are kept though they do not exist; more are refused."""
+_CARDS = msgspec.msgpack.Decoder(dict[str, Card])
+_IDS = msgspec.msgpack.Decoder(list[str])
+
+
+@dataclass
+class KnownLists:
+    """All lists that this member knows, and the one that it is on."""
+
+    desk: Desk
+    card: Card
+    least_members: int
+    may_sign: bool = True
+    """Whether this member may sign lists: after a start not before it has heard from another."""
+    is_busy: Callable[[str], bool] = lambda _: False
+    """Whether a question runs that needs a member, which is not let go before."""
+    current: MemberList | None = None
+    """The last list in the chain of those that this member has signed and that exist."""
+    accepted: dict[str, Card] = field(default_factory=dict)
+    """Members that the operator has accepted by hand."""
+    evicted: set[str] = field(default_factory=set)
+    _left: set[str] = field(default_factory=set)
+    """Who is not on the list any more: its operator's acceptance has served."""
+    known: dict[bytes, MemberList] = field(default_factory=dict)
+    """Lists that somebody has signed whom this member knows."""
+
+    def load(self) -> None:
+        """Take up what was decided and signed before."""
+        notes = self.desk.notes
+        self.accepted = _CARDS.decode(notes.get(ACCEPTED, b"\x80"))
+        self.evicted = set(_IDS.decode(notes.get(EVICTED, b"\x90")))
+        for held in self.desk.store.all_of(NO_DIGEST):
+            self._note(held.record)
+        self._advance()
+        self._left.clear()
+
+    # What others say
+
+    def find_certificate(self, record: AnyRecord) -> str | None:
+        """Return the certificate that a record about lists is to be checked with."""
+        match record:
+            case Assent():
+                card = record.list.cards.get(record.member)
+                is_credible = card is not None and self._is_credible(record.list, card)
+                return card.certificate if card is not None and is_credible else None
+            case Never() | Leave():
+                return self._certificate_in(record.list, record.member)
+            case Batch():
+                return self._certificate_of(record.member)
+        return None
+
+    def _is_credible(self, new: MemberList, card: Card) -> bool:
+        """Whether a signer is known here, or the list led to the present one, or was signed here.
+
+        Whom this operator has not accepted signs nothing else: a member can make up any number.
+        """
+        if not is_in_order(new):
+            return False
+        known = self._known_card(card.id)
+        if known is None:
+            return new.digest in self._past or self.card.id in self.signers(new.digest)
+        is_new = new.digest not in self.known
+        if is_new and self._count_signed(card.id) >= _MOST_LISTS:
+            return False
+        return known.certificate == card.certificate
+
+    def _count_signed(self, member: str) -> int:
+        """Return how many lists a member has signed that do not exist, or lead nowhere."""
+        past = self._past
+        signed = (one for one in self.known if self._said("assent", one, member))
+        return sum(one not in past if past else not self.exists(one) for one in signed)
+
+    @property
+    def _past(self) -> dict[bytes, None]:
+        """The digests of the present list and of those before it, as far as they are known."""
+        here, past = self.current, dict[bytes, None]()
+        while here is not None:
+            past |= {here.digest: None, here.parent: None}
+            here = self.known.get(here.parent)
+        return past
+
+    def _known_card(self, member: str) -> Card | None:
+        if member == self.card.id:
+            return self.card
+        on_list = {} if self.current is None else self.current.cards
+        return on_list.get(member) or self.accepted.get(member)
+
+    def _certificate_in(self, digest: bytes, member: str) -> str | None:
+        named = self.known.get(digest)
+        card = None if named is None else named.cards.get(member)
+        return None if card is None else card.certificate
+
+    def _certificate_of(self, member: str) -> str | None:
+        """Return the certificate of a member of this study, also of one that was."""
+        if (card := self._known_card(member)) is not None:
+            return card.certificate
+        found = (self._certificate_in(digest, member) for digest in self._past)
+        return next((one for one in found if one is not None), None)
+
+    def take(self, held: Held) -> None:
+        """Go on with a record about lists that is held now."""
+        self._note(held.record)
+        self._advance()
+
+    def _note(self, record: AnyRecord) -> None:
+        if isinstance(record, Assent):
+            self.known.setdefault(record.list.digest, record.list)
+
+    # What is signed
+
+    def _said(self, kind: str, about: bytes, member: str) -> list[Held]:
+        return self.desk.store.said(NO_DIGEST, (about, kind, 0, member))
+
+    def signers(self, digest: bytes) -> set[str]:
+        """Return who has signed a list."""
+        named = self.known.get(digest)
+        if named is None:
+            return set()
+        return {one for one in named.ids for held in self._said("assent", digest, one)}
+
+    def refusers(self, digest: bytes) -> set[str]:
+        """Return who will never sign a list."""
+        named = self.known.get(digest)
+        return {one for one in (named.ids if named else ()) if self._said("never", digest, one)}
+
+    def exists(self, digest: bytes) -> bool:
+        """Whether all members of a list have signed it."""
+        return digest in self.known and self.signers(digest) == set(self.known[digest].ids)
+
+    def is_dead(self, digest: bytes) -> bool:
+        """Whether a list can never exist."""
+        return bool(self.refusers(digest) - self.signers(digest))
+
+    def _children(self, parent: bytes) -> list[MemberList]:
+        return [one for one in self.known.values() if one.parent == parent]
+
+    def _signed_here(self, parent: bytes) -> list[MemberList]:
+        mine = self.card.id
+        return [one for one in self._children(parent) if mine in self.signers(one.digest)]
+
+    def _advance(self) -> None:
+        """Go on to the lists that this member has signed and that exist, one after the other."""
+        while (new := next(self._later(), None)) is not None:
+            self.current = new
+            before = self.known.get(new.parent)
+            self._left |= set(before.ids if before else ()) - set(new.ids)
+
+    def _later(self) -> Iterator[MemberList]:
+        """Yield lists that are signed here, exist, and follow the present one; or any, at first."""
+        if self.current is not None:
+            starts = self._signed_here(self.current.digest)
+        else:
+            parents = dict.fromkeys(one.parent for one in self.known.values())
+            starts = [one for parent in parents for one in self._signed_here(parent)]
+        while starts:
+            here = starts.pop(0)
+            if self.exists(here.digest):
+                yield here
+            starts += self._signed_here(here.digest)
+
+    @property
+    def study(self) -> bytes:
+        """The digest of the first list, as far back as lists are known here."""
+        first = NO_DIGEST if self.current is None else self.current.digest
+        while first in self.known and self.known[first].parent != NO_DIGEST:
+            if self.known[first].parent not in self.known:
+                break
+            first = self.known[first].parent
+        return first
+
+    @property
+    def head(self) -> bytes:
+        """The last list that this member has signed and that is not dead, or the present one."""
+        here = NO_DIGEST if self.current is None else self.current.digest
+        waiting = [one for one in self._signed_here(here) if not self.is_dead(one.digest)]
+        while waiting:
+            here = waiting[0].digest
+            waiting = [one for one in self._signed_here(here) if not self.is_dead(one.digest)]
+        return here
+
+    @property
+    def proposals(self) -> tuple[MemberList, ...]:
+        """Lists that may come to exist after the present one."""
+        here = NO_DIGEST if self.current is None else self.current.digest
+        after = [*self._children(here)]
+        if self.current is None:
+            after = [one for one in self.known.values() if self.card.id in one.ids]
+        alive = [one for one in after if not self.is_dead(one.digest)]
+        for one in alive if self.current is not None else ():
+            alive += [two for two in self._children(one.digest) if not self.is_dead(two.digest)]
+        waiting = [one for one in alive if not self.exists(one.digest)]
+        return tuple(sorted(waiting, key=self._rank))
+
+    def _rank(self, new: MemberList) -> tuple[bool, int, bytes]:
+        """Return which of the lists that wait goes first: one that leaves somebody out."""
+        parent = self.known.get(new.parent)
+        is_smaller = parent is not None and not set(parent.ids) <= set(new.ids)
+        return not is_smaller, -len(new.members), new.digest
+
+    @property
+    def leavers(self) -> frozenset[str]:
+        """Members of the present list that have asked to be left out."""
+        if self.current is None:
+            return frozenset()
+        here = self.current
+        return frozenset(one for one in here.ids if self._said("leave", here.digest, one))
+
+    @property
+    def former(self) -> frozenset[str]:
+        """Members of the list before the present one that are not on it any more."""
+        here = self.current
+        before = None if here is None else self.known.get(here.parent)
+        return frozenset(() if before is None or here is None else set(before.ids) - set(here.ids))
+
+    @property
+    def misnamed(self) -> frozenset[str]:
+        """Members that stand on a list that waits otherwise than they are known here.
+
+        Of this member: others have accepted another invitation of it. Of another one: it has signed
+        that it has another address, or asks for something else, than in the invitation that this
+        operator has accepted.
+        """
+        here, me = self.current, self.card.id
+        names = {**self.accepted, me: self.card}
+        waiting = [
+            one
+            for one in self.known.values()
+            if not self.exists(one.digest) and (here is None or one.parent == here.digest)
+        ]
+        return frozenset(
+            card.id
+            for one in waiting
+            for card in one.members
+            if names.get(card.id) not in (None, card) and card.id in {me, *self.signers(one.digest)}
+        )
+
+    def evicted_by(self) -> MemberList | None:
+        """Return the list that follows the present one without this member, if there is one."""
+        if self.current is None:
+            return None
+        after = self._children(self.current.digest)
+        without = (one for one in after if self.card.id not in one.ids)
+        return next((one for one in without if self.exists(one.digest)), None)
+
+
+def is_in_order(new: MemberList) -> bool:
+    """Whether ids are sorted, and each is there once."""
+    return list(new.ids) == sorted(set(new.ids)) and len(new.members) > 0
