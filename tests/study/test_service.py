@@ -25,6 +25,7 @@ from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.study.protocol.records import Batch, Card, decode
+from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
@@ -38,6 +39,8 @@ from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
 from pairgossip.study.site.folder import StudyHome, create_study
 from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.site.member_site import MemberSite
+from pairgossip.study.site.words import digest_words
 from tests.peer.zenoh_people import free_address
 
 from .real import PATIENCE, SPEC, until, write_rows
@@ -250,6 +253,53 @@ def test_an_asker_may_let_totals_of_its_rows_be_computed(homes: list[StudyHome])
         ]
         assert told[0] is False and told[-1] is is_visible
         journal.close()
+
+
+def test_a_yes_that_has_to_wait_lets_nobody_subtract(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(*_: object) -> None:
+        raise Reserved("Another question counts these columns.")
+
+    cleo = homes[2]
+    with running(*homes):
+        until(are_members(homes), "a list")
+        ask(homes[0])
+        until(lambda: any(one.needs_operator for one in StudyReading(cleo).questions()))
+        monkeypatch.setattr(MemberSite, "offer", wait)
+        requests, accept = Requests(cleo.folder), Accept(StudyReading(cleo).question(1).name, True)
+        reply = requests.wait(requests.write(accept), PATIENCE)
+        assert reply is not None and not reply.is_done
+    journal = StudyJournal(cleo.database, cleo.secrets)
+    assert not journal.notes("visible")
+    journal.close()
+
+
+def test_what_is_accepted_is_what_was_read_of_what_leaves(
+    homes: list[StudyHome], tmp_path: Path
+) -> None:
+    """Rows that are added while a question waits are named before they can leave."""
+    ann, _, cleo = homes
+    requests = Requests(cleo.folder)
+    with running(*homes):
+        until(are_members(homes), "a list")
+        ask(ann)
+        until(lambda: any(one.needs_operator for one in StudyReading(cleo).questions()))
+        question = StudyReading(cleo).question(1)
+        (rows,) = [one for one in question.leaves if "The rows are those of" in one]
+        assert "batch 1 (200 rows)" in rows
+        more = write_rows(tmp_path / "more.csv", 9)
+        assert (reply := requests.wait(requests.write(Add(str(more))), PATIENCE)) and reply.is_done
+        read = digest_words(question.leaves).hex()
+        reply = requests.wait(requests.write(Accept(question.name, words=read)), PATIENCE)
+        assert (
+            reply is not None and not reply.is_done and "not what you were shown" in reply.sentence
+        )
+        until(lambda: "batches 1" in " ".join(StudyReading(cleo).question(1).leaves), "new words")
+        read = digest_words(StudyReading(cleo).question(1).leaves).hex()
+        reply = requests.wait(requests.write(Accept(question.name, words=read)), PATIENCE)
+        assert reply is not None and reply.is_done
+        until(is_answered(ann), "the answer")
 
 
 def test_what_is_asked_for_while_no_peer_runs_is_done_when_they_do(homes: list[StudyHome]) -> None:

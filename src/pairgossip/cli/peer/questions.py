@@ -282,6 +282,7 @@ def accept_command(
         Do not ask.
     """
     from pairgossip.study.service.requests import Accept, Join
+    from pairgossip.study.site.words import digest_words
 
     study = read_study(home)
     if not (what.isdigit() or study.knows(what)):
@@ -294,7 +295,7 @@ def accept_command(
     question = _open_question(study, what)
     called = f"Question {question.number}, which all know as {question.name[:12]}:"
     _confirm([called, *question.leaves], "Say yes, for good?", is_asked=not yes)
-    send_request(study, Accept(question.name, visible))
+    send_request(study, Accept(question.name, visible, digest_words(question.leaves).hex()))
 
 
 def _confirm(sentences: Sequence[str], question: str, *, is_asked: bool) -> None:

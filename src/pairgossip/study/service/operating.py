@@ -168,7 +168,13 @@ class Operator:
             self._check_words(progress.question, request.words)
         if request.is_visible:
             self._site.accept_visible(name)
-        act(self._study.accept(name, is_visible=request.is_visible))
+        try:
+            actions = self._study.accept(name, is_visible=request.is_visible)
+        except InputError:
+            if request.is_visible:
+                self._site.take_back_visible(name)
+            raise
+        act(actions)
         return self._reply("Accepted question {}, for good.", name)
 
     def _try_out(self, name: bytes) -> Reply:

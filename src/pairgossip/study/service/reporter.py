@@ -45,7 +45,7 @@ from pairgossip.text import clean_text, join_names
 _OVER = ("done", "ended")
 """Phases after which nothing comes."""
 _SETTLED = (
-    *("asked_by", "is_own", "text", "title", "leaves"),
+    *("asked_by", "is_own", "text", "title"),
     *("expires", "reads", "adds", "corrects", "travels"),
 )
 """What never changes of a question."""
@@ -106,16 +106,19 @@ class StudyReporter:
     ) -> None:
         """Write what is new of questions; of the membership if that is due, or has changed."""
         # After a failure memory is ahead of the disk, which knows no numbers of what is new.
-        has_changed = self._fatal is None and self.follow()
+        has_changed = self._fatal is None and self.follow(is_due=is_due)
         if has_changed or is_due or is_last:
             self._unreached = tuple(self._links.problems(neighbors, connected, versions))
             self.status = self._describe(counts, neighbors, connected, is_last)
             files.write_status(self._home, self.status)
 
-    def follow(self) -> bool:
-        """Write what is new of the list and of questions; return whether anything is."""
+    def follow(self, *, is_due: bool = False) -> bool:
+        """Write what is new of the list and of questions; return whether anything is.
+
+        If that is due, also what would leave by now for questions without a yes of this peer.
+        """
         has_list = self._follow_list()
-        return self._follow_questions() or has_list
+        return self._follow_questions(is_due=is_due) or has_list
 
     def _follow_list(self) -> bool:
         """Keep the list with its signatures once it has changed."""
@@ -126,10 +129,14 @@ class StudyReporter:
         keep_list(self._home, current, self._journal.load().records)
         return True
 
-    def _follow_questions(self) -> bool:
+    def _follow_questions(self, *, is_due: bool) -> bool:
         """Write the questions that have changed."""
         now = {one.name: one for one in self._study.questions}
-        changed = [one for name, one in now.items() if self._has_changed(name, one)]
+        changed = [
+            one
+            for name, one in now.items()
+            if self._has_changed(name, one) or (is_due and self._is_reworded(name, one))
+        ]
         gone = [one for name, one in self._known.items() if name not in now]
         for one in changed:
             self._write(one)
@@ -147,6 +154,13 @@ class StudyReporter:
         journey, written = self._site.journeys.get(name), self._written.get(name)
         is_newer = journey is not None and (written is None or written.own != journey.estimate)
         return is_newer or self._known.get(name) != progress
+
+    def _is_reworded(self, name: bytes, progress: Progress) -> bool:
+        """Return whether something else would leave than its operator can read."""
+        before = self._written.get(name)
+        if before is None or progress.phase != "asked":
+            return False
+        return before.leaves != self._say_what_leaves(progress, before)
 
     def _settle(self, known: set[bytes]) -> None:
         """Say of questions that came to their end in an earlier process that they have."""
@@ -194,6 +208,7 @@ class StudyReporter:
             seen=now if before is None else before.seen,
             changed=before.changed if before and before.phase == progress.phase else now,
             **(self._describe_question(progress) if before is None else _settled(before)),
+            leaves=self._say_what_leaves(progress, before),
             **self._describe_progress(progress),
             own=self._find_own(progress),
             **facts,
@@ -204,22 +219,28 @@ class StudyReporter:
     def _describe_question(self, progress: Progress) -> dict[str, Any]:
         """Return what never changes of a question."""
         question = progress.question
-        try:
-            leaves = tuple(self._site.describe(question))
-        except InputError as problem:
-            leaves = (clean_text(problem, _LONGEST),)
         return {
             "asked_by": self._name(question.member),
             "is_own": question.member == self._me.id,
             "text": question.text,
             "title": title_of(question.text),
-            "leaves": leaves,
             "expires": float(question.expires),
             "reads": tuple(self._numbers(question.reads)),
             "adds": question.adds,
             "travels": rows_travel(question.text),
             "corrects": next(self._numbers([question.corrects]), None),
         }
+
+    def _say_what_leaves(
+        self, progress: Progress, before: QuestionStatus | None
+    ) -> tuple[str, ...]:
+        """Return the words for what leaves; they stay as they were once this peer has said yes."""
+        if before is not None and self._me.name in before.yeses:
+            return before.leaves
+        try:
+            return tuple(self._site.describe(progress.question))
+        except InputError as problem:
+            return (clean_text(problem, _LONGEST),)
 
     def _find_own(self, progress: Progress) -> OwnEstimate | None:
         """Return this peer's own estimate where rows travel, or have."""

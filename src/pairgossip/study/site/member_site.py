@@ -221,6 +221,11 @@ class MemberSite:
         self._visible.add(name.hex())
         self.journal.stage(_VISIBLE, name.hex(), b"")
 
+    def take_back_visible(self, name: bytes) -> None:
+        """Note, with the next save, that the operator's yes came to nothing."""
+        self._visible.discard(name.hex())
+        self.journal.stage(_VISIBLE, name.hex(), None)
+
     def choose_reads(
         self, text: str, members: Sequence[str], *, is_fresh: bool = False
     ) -> tuple[tuple[bytes, ...], bool]:
