@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages in a browser anew: python docs/screenshots.py
+"""Draw the pictures of the pages in a browser anew: python docs/screenshots.py [PART ...]
 
 The real command serves the page, and Chromium looks at it. Simulations are stopped after a fixed
 number of steps, so that the same seed gives the same view; the swarm is a real one, whose clocks
@@ -40,6 +40,12 @@ label = "class"
 [ranges]
 clump_thickness = [1, 10]
 class = [2, 4]
+"""
+ANOTHER = """
+kernel = "gini"
+columns = ["mitoses"]
+[ranges]
+mitoses = [1, 10]
 """
 STEP = """async (count) => {
   const session = new URLSearchParams(location.search).get("session");
@@ -137,7 +143,7 @@ def to_the_end(browser: Browser, address: str, *, name: str, fields: dict[str, s
         keep(page, name, whole="graph-2" in fields)
 
 
-def simulations(browser: Browser) -> None:
+def simulations(browser: Browser, _: Path) -> None:
     """Draw the simulation view."""
     with watching() as address:
         first_look(browser, address, name="simulation")
@@ -155,7 +161,7 @@ def simulations(browser: Browser) -> None:
         to_the_end(browser, address, name="sites", fields=sites)
 
 
-def settling(browser: Browser) -> None:
+def settling(browser: Browser, _: Path) -> None:
     """Draw the ROC curves of nodes at three times, on their way to that of all rows."""
     fields = {"data": "breast-cancer-wisconsin", "column": "clump_thickness", "label": "class",
               "kernel": "auc", "method": "sketch", "nodes": "60", "graph": "complete",
@@ -179,7 +185,11 @@ def settling(browser: Browser) -> None:
 
 def swarm(browser: Browser, folder: Path) -> None:
     """Draw a small swarm of real peers."""
-    with peers_at_work(browser, folder / "swarm", PEERS, "--seconds", "120") as page:
+    data = folder / "incomes.csv"
+    pairgossip("dataset", "engel", "--out", str(data))
+    words = ["--peers", str(PEERS), "--data", str(data), "--column", "income", "--kernel", "gini",
+             "--graph", "watts-strogatz", "--fast", "--seconds", "120"]  # fmt: skip
+    with swarm_at_work(browser, folder / "swarm", *words) as page:
         up = page.locator("table.peers tr[data-state=up]")
         expect(up).to_have_count(PEERS)
         page.wait_for_timeout(25_000)
@@ -187,21 +197,23 @@ def swarm(browser: Browser, folder: Path) -> None:
 
 
 def sums(browser: Browser, folder: Path) -> None:
-    """Draw peers that have computed a sum, and are killed meanwhile."""
-    how = ("--algorithm", "sums", "--kills", "20")
-    with peers_at_work(browser, folder / "sums", 6, *how) as page:
-        expect(page.locator(".rounds li")).to_have_count(3)
-        expect(page.locator(".found .value")).to_be_visible()
-        keep(page, "sums")
+    """Draw a study that has one answer and asks on, while members are killed and frozen."""
+    specs, data = [folder / "auc.toml", folder / "gini.toml"], folder / "scores.csv"
+    for spec, text in zip(specs, (QUESTION, ANOTHER), strict=True):
+        spec.write_text(text)
+    pairgossip("dataset", "breast-cancer-wisconsin", "--out", str(data))
+    words = [*map(str, specs), "--peers", "5", "--data", str(data), "--fast", "--seconds", "60"]
+    faults = ["--kills", "15", "--freezes", "8"]
+    with swarm_at_work(browser, folder / "sums", *words, *faults) as page:
+        expect(page.locator(".asked [data-phase=done]")).to_have_count(1)
+        expect(page.locator(".asked [aria-current=step]")).to_have_count(1)
+        expect(page.locator(".troubles")).to_be_visible()
+        keep(page, "sums", whole=True)
 
 
 @contextlib.contextmanager
-def peers_at_work(browser: Browser, home: Path, peers: int, *how: str) -> Iterator[Page]:
+def swarm_at_work(browser: Browser, home: Path, *words: str) -> Iterator[Page]:
     """Run a swarm as long as the block runs, and look at it."""
-    data = home.with_suffix(".csv")
-    pairgossip("dataset", "engel", "--out", str(data))
-    words = ["--peers", str(peers), "--data", str(data), "--column", "income", "--kernel", "gini",
-             "--graph", "watts-strogatz", "--fast", *how]  # fmt: skip
     with running("swarm", "run", *words, "--home", str(home), stderr=subprocess.DEVNULL):
         until = time.monotonic() + 60
         while not (home / "swarm.json").exists() and time.monotonic() < until:
@@ -273,22 +285,19 @@ def results(browser: Browser, folder: Path) -> None:
         keep(page, "results")
 
 
-def main() -> None:
-    """Draw all pictures."""
+def main(*asked: str) -> None:
+    """Draw all pictures, or those of some parts."""
     # Chromium's own sandbox does not work for root, as whom containers run.
     arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     expect.set_options(timeout=120_000)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=found, args=arguments)
-        simulations(browser)
-        settling(browser)
-        results(browser, Path(folder))
-        study(browser, Path(folder))
-        swarm(browser, Path(folder))
-        sums(browser, Path(folder))
+        for draw in (simulations, settling, results, study, swarm, sums):
+            if not asked or draw.__name__ in asked:
+                draw(browser, Path(folder))
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

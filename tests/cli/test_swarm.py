@@ -285,5 +285,5 @@ def test_the_table_while_it_runs() -> None:
     assert lines[0] == ["2", "peers:", "gini"]
     assert " ".join(lines[1]).startswith("3 s: 1 up, 1 frozen; estimates 1.23457")
     assert " ".join(lines[1]).endswith("generation 1; 1 freeze")
-    assert lines[5] == ["peer-01", "up", "1.23457", "0.12", "0.5", "1,234", "2.5", "0", "1", "-"]
-    assert lines[6] == ["peer-02", "frozen", "-", "-", "-", "0", "0", "2", "-", "-"]
+    assert lines[5] == ["peer-02", "frozen", "-", "-", "-", "0", "0", "2", "-", "-"]
+    assert lines[6] == ["peer-01", "up", "1.23457", "0.12", "0.5", "1,234", "2.5", "0", "1", "-"]

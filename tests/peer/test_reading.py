@@ -19,7 +19,6 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer import reading
-from pairgossip.peer.metrics_reading import MetricsReader, parse_metrics_address
 from pairgossip.peer.reading import (
     DOWN,
     FolderReader,
@@ -31,8 +30,9 @@ from pairgossip.peer.reading import (
 )
 from pairgossip.peer.service.errors import UNKNOWN
 from pairgossip.peer.service.metrics import MetricsServer
-from pairgossip.peer.service.status import _LARGEST_STATUS, RoundsStatus, write_status
+from pairgossip.peer.service.status import _LARGEST_STATUS, write_status
 from pairgossip.peer.storage.folder import Home
+from pairgossip.watch.metrics import MetricsReader, parse_metrics_address
 from tests.watch.peers_to_watch import HOSTILE, Scripted, status, told, until
 
 
@@ -170,23 +170,6 @@ def test_metrics_of_a_peer() -> None:
     assert MetricsReader("127.0.0.1", server.port).read() == PeerReading("down")
 
 
-@pytest.mark.parametrize(
-    "rounds",
-    [
-        RoundsStatus(1, 5, 2, (), False, None, "sum"),
-        RoundsStatus(3, 5, 3, (), True, (0.25, 0.75)),
-    ],
-)
-def test_metrics_of_a_peer_that_computes_sums(rounds: RoundsStatus) -> None:
-    current = status(rounds=rounds)
-    server = MetricsServer("127.0.0.1:0", lambda: current)
-    try:
-        found = MetricsReader("127.0.0.1", server.port).read()
-    finally:
-        server.close()
-    assert found.rounds == rounds and found.has_result == rounds.is_finished
-
-
 def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
     said: list[Any] = [None]
     server = MetricsServer("127.0.0.1:0", lambda: said[0])
@@ -201,7 +184,7 @@ def test_metrics_of_a_peer_that_begins_or_hangs() -> None:
 
 
 def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.peer.metrics_reading._LONGEST_ANSWER", 0.2)
+    monkeypatch.setattr("pairgossip.watch.metrics._LONGEST_ANSWER", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert MetricsReader("127.0.0.1", silent.getsockname()[1]).read() == PeerReading("frozen")
 

@@ -17,17 +17,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from pairgossip.errors import InputError
 from pairgossip.peer.service.errors import UNKNOWN, Errors
-from pairgossip.peer.service.status import RoundsStatus, Status, read_status
+from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text, format_count, join_first
 
 UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
-_STOPPED, EVICTED, UNCLEAR = "stopped", "evicted", "unclear"
-_STATES = (UP, STARTING, FROZEN, DOWN, _STOPPED, EVICTED, UNCLEAR)
+_STOPPED, EVICTED, UNCLEAR, ABSENT = "stopped", "evicted", "unclear", "absent"
+_STATES = (UP, STARTING, FROZEN, DOWN, _STOPPED, EVICTED, UNCLEAR, ABSENT)
+_TROUBLED = (FROZEN, DOWN, UNCLEAR)
+"""States in which a peer does not do what it should."""
 _SILENT_SECONDS = 10.0
 """A running peer writes its status every second; one that has not for this long is frozen."""
 _RATE_SECONDS = 10.0
@@ -36,19 +36,9 @@ LONGEST_NAME = 32
 """Characters of a name that is shown; longer ones are cut."""
 _MOST_PROBLEMS = 5
 """Problems of a peer that are shown; the rest are left out."""
-_MOST_AWAITED = 1_000
-"""Awaited members of a round that are read; the rest are left out."""
-_MOST_ROUNDS = 10_000
-"""Many more than any run has; a status or metrics may claim any number."""
 _MOST_NAMED = 5
 """Awaited members that a line names; it counts the rest."""
-_PURPOSES = {
-    "cards": "members commit to their rows",
-    "sum": "sum over all rows",
-    "statement": "members sign the result",
-}
-"""The purposes of rounds in words, by their kinds."""
-PHASES = ("asked", "digests", "echoes", "words", "statements", "ended", "done")
+PHASES = ("asked", "digests", "echoes", "words", "rows", "statements", "ended", "done")
 """How far a question of a study can be; one that has ended for some may be done for others."""
 READERS_AT_ONCE = 8
 """Threads that read peers at the same time."""
@@ -64,6 +54,8 @@ class QuestionReading(NamedTuple):
     asked_by: str
     phase: str
     """One of `PHASES`."""
+    travels: bool = False
+    """Whether rows travel for it."""
     awaited: tuple[str, ...] = ()
     """The names of members whose word is missing in this phase."""
     seen: float = 0.0
@@ -78,6 +70,20 @@ class QuestionReading(NamedTuple):
     def is_over(self) -> bool:
         """Whether nothing more comes."""
         return self.phase in ("done", "ended")
+
+
+class Tally(NamedTuple):
+    """How many questions a study's member knows of."""
+
+    answered: int = 0
+    open: int = 0
+    ended: int = 0
+    """Those without an answer."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self)
 
 
 @dataclass(frozen=True)
@@ -101,16 +107,16 @@ class PeerReading:
     """Counted from 1."""
     covers: tuple[int, int] | None = None
     """Members met, and members that take part."""
-    rounds: RoundsStatus | None = None
-    """How far a peer is that computes sums."""
-    questions: tuple[QuestionReading, ...] | None = None
-    """Those of a study's member, the latest; None of other peers."""
+    tally: Tally | None = None
+    """How many questions a study's member knows of; None of other peers."""
+    questions: tuple[QuestionReading, ...] = ()
+    """The latest of them, where the peer tells their names."""
     members: int = 0
     """How many are on the list of a study's member."""
     rows: int | None = None
     """How many a study's member has."""
     changed: float | None = None
-    """When it last made an exchange, or took a contribution to a sum; None if not since it runs."""
+    """When it last made an exchange; None if not since it runs."""
     started: float | None = None
     updated: float | None = None
     """When it last reported."""
@@ -120,33 +126,14 @@ class PeerReading:
     problems: tuple[str, ...] = ()
 
     @property
-    def has_estimate(self) -> bool:
-        """Whether the peer has found something."""
-        return self.estimate is not None or self.parameters > 0
-
-    @property
-    def has_result(self) -> bool:
-        """Whether the peer computes sums, and all members have signed the result."""
-        return self.rounds is not None and self.rounds.is_finished
+    def is_troubled(self) -> bool:
+        """Whether an operator should look at it."""
+        return self.state in _TROUBLED or bool(self.problems)
 
     @property
     def silence(self) -> float | None:
         """Seconds since the peer last reported."""
         return None if self.updated is None else max(time.time() - self.updated, 0.0)
-
-
-class RoundReading(NamedTuple):
-    """One round of sums, by what all peers say of it."""
-
-    number: int
-    """From 0, in which members commit to their rows."""
-    purpose: str
-    """In words."""
-    held: int
-    """How many members have contributed."""
-    members: int
-    awaited: tuple[str, ...] = ()
-    """The names of members that have not, where peers tell names."""
 
 
 @dataclass(frozen=True)
@@ -193,58 +180,42 @@ class SwarmReading:
         """The latest generation that any peer is in, counted from 1."""
         return max((peer.generation or 1 for peer in self.peers), default=1)
 
-    def rounds(self) -> tuple[RoundReading, ...]:
-        """Return the rounds of sums up to the present one; none where rows are exchanged."""
-        rounds = [(peer.rounds, peer.covers) for peer in self._present() if peer.rounds is not None]
-        last = min(max((one.round for one, _ in rounds), default=0), _MOST_ROUNDS)
-        members = max((covers[1] for _, covers in rounds if covers is not None), default=0)
-        there = [one for one, _ in rounds if one.round == last]
-        is_finished = any(one.is_finished for one in there)
-        kinds = ["cards", *["sum"] * (last - 1)][:last]
-        if is_finished and last > 1:
-            kinds[-1] = "statement"
-        ended = [
-            RoundReading(number, _PURPOSES[kind], members, members)
-            for number, kind in enumerate(kinds)
-        ]
-        if is_finished or not there:
-            return tuple(ended)
-        held = max(one.held for one in there)
-        lacking = set.intersection(*(set(one.awaited) for one in there))
-        awaited = tuple(name for name in there[0].awaited if name in lacking)
-        if any(one.awaited for one in there):  # what one peer lacks another may have
-            held = members - len(awaited)
-        purpose = _PURPOSES.get(there[0].kind, _PURPOSES["sum"])
-        return (*ended, RoundReading(last, purpose, held, members, awaited))
+    @property
+    def is_study(self) -> bool:
+        """Whether the peers are members of a study."""
+        return any(peer.tally is not None for peer in self.peers)
 
-    def _present(self) -> list[PeerReading]:
-        """Return the peers of the latest generation."""
-        latest = self.generation
-        return [one for one in self.peers if one.state != EVICTED and one.generation == latest]
+    def members(self) -> int:
+        """Return how many members the list has that most members of a study have."""
+        sizes = [peer.members for peer in self.peers if peer.members]
+        return statistics.mode(sizes) if sizes else 0
 
-    def result(self) -> PeerReading | None:
-        """Return a peer that has found what sums tell, signed by all members if one has that."""
-        finished = [one for one in self._present() if one.rounds is not None and one.has_estimate]
-        return max(finished, key=lambda one: one.has_result, default=None)
+    def tally(self) -> Tally:
+        """Return how many questions there are, by the member that knows of most."""
+        tallies = (peer.tally for peer in self.peers if peer.tally is not None)
+        return max(tallies, key=lambda one: (one.total, one), default=Tally())
 
-    def questions(self) -> tuple[QuestionReading, ...] | None:
-        """Return the questions of a study, as who has come furthest sees each; None of others."""
+    def questions(self) -> tuple[QuestionReading, ...]:
+        """Return the questions of a study, each as the member sees it that has come furthest."""
         known: dict[str, QuestionReading] = {}
-        are_members = False
-        for peer in self.peers:
-            are_members = are_members or peer.questions is not None
-            for one in peer.questions or ():
-                other = known.get(one.name)
-                if other is None or PHASES.index(one.phase) > PHASES.index(other.phase):
-                    known[one.name] = one
-        ordered = sorted(known.values(), key=lambda one: one.seen)
-        return tuple(ordered) if are_members else None
+        for one in (question for peer in self.peers for question in peer.questions):
+            other = known.get(one.name)
+            if other is None or PHASES.index(one.phase) > PHASES.index(other.phase):
+                known[one.name] = one
+        return tuple(sorted(known.values(), key=lambda one: one.seen))
+
+    def by_urgency(self) -> list[int]:
+        """Return the numbers of the peers: those to look at first, then all that are not up."""
+        peers = self.peers
+        return sorted(
+            range(len(peers)), key=lambda k: (not peers[k].is_troubled, peers[k].state == UP)
+        )
 
     def summary(self) -> str:
         """Describe the peers in one line."""
         counts = [(self.count(state), state) for state in _STATES]
         states = ", ".join(f"{count} {state}" for count, state in counts if count or state == UP)
-        generation = f"; generation {self.generation}" if self.questions() is None else ""
+        generation = "" if self.is_study else f"; generation {self.generation}"
         return (
             f"{self.seconds:.0f} s: {states}{self._progress()}; {self.refused:,} refused"
             f"{generation}"
@@ -252,12 +223,8 @@ class SwarmReading:
 
     def _progress(self) -> str:
         """Say how far the peers are."""
-        if (questions := self.questions()) is not None:
-            return f"; {describe_questions(questions)}"
-        if rounds := self.rounds():
-            result = self.result()
-            value = "" if result is None else f"; {describe_result(result)}"
-            return f"; {describe_round(rounds[-1])}{value}"
+        if self.is_study:
+            return f"; {describe_questions(self.tally(), self.questions())}"
         values = [value for value in self.estimates() if value is not None]
         estimates = ""
         if values:
@@ -268,35 +235,17 @@ class SwarmReading:
         )
 
 
-def describe_questions(questions: Sequence[QuestionReading]) -> str:
+def describe_questions(tally: Tally, questions: Sequence[QuestionReading]) -> str:
     """Say how many questions are answered, and what the first that is open waits for."""
-    answered = sum(one.phase == "done" for one in questions)
-    said = f"{answered} of {format_count(len(questions), 'question')} answered"
-    waiting = [one for one in questions if not one.is_over]
-    if not waiting:
+    asked = tally.answered + tally.open
+    ended = f", {tally.ended} ended without an answer" if tally.ended else ""
+    said = f"{tally.answered} of {format_count(asked, 'question')} answered{ended}"
+    first = next((one for one in questions if not one.is_over), None)
+    if first is None:
         return said
-    first, names = waiting[0], waiting[0].awaited[:_MOST_NAMED]
+    names = first.awaited[:_MOST_NAMED]
     waits = f", waiting for {join_first(names, len(first.awaited))}" if names else ""
     return f"{said}; {first.title}: {first.phase}{waits}"
-
-
-def describe_round(one: RoundReading) -> str:
-    """Say how far a round is, and for whom it waits."""
-    if one.held >= one.members:
-        return f"round {one.number} ({one.purpose}) complete"
-    names = one.awaited[:_MOST_NAMED]
-    waits = f", waiting for {join_first(names, len(one.awaited))}" if names else ""
-    return f"round {one.number} ({one.purpose}): {one.held} of {one.members}{waits}"
-
-
-def describe_result(peer: PeerReading) -> str:
-    """Say what sums have told, with its interval."""
-    signed = "" if peer.has_result else ", not signed by all members yet"
-    if peer.parameters:
-        return f"a model of {peer.parameters} parameters{signed}"
-    ends = peer.errors.sampling_interval
-    interval = "" if ends is None else f" (95 %: {ends[0]:.6g} to {ends[1]:.6g})"
-    return f"value {peer.estimate:.6g}{interval}{signed}"
 
 
 class PeerReader(Protocol):
@@ -354,7 +303,6 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
         refused=sum(status.refused.values()),
         generation=status.generation,
         covers=(status.covers.members, status.covers.of_members),
-        rounds=None if status.rounds is None else _clean_rounds(status.rounds),
         changed=None if status.staleness is None else status.updated - status.staleness,
         started=status.started,
         updated=status.updated or None,
@@ -367,12 +315,6 @@ def reading_of(status: Status | None, state: str) -> PeerReading:
 def clean_problems(problems: Sequence[str]) -> tuple[str, ...]:
     """Return the first problems of a peer, made harmless."""
     return tuple(clean_text(problem) for problem in problems[:_MOST_PROBLEMS])
-
-
-def _clean_rounds(rounds: RoundsStatus) -> RoundsStatus:
-    """Make names harmless; they come from peers."""
-    awaited = tuple(clean_text(name, LONGEST_NAME) for name in rounds.awaited[:_MOST_AWAITED])
-    return msgspec.structs.replace(rounds, awaited=awaited, kind=clean_text(rounds.kind, 16))
 
 
 class Reported(Protocol):

@@ -13,7 +13,6 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 from pairgossip.peer.identity.certificates import LARGEST_CERTIFICATE, id_of_certificate
-from pairgossip.peer.metrics_reading import MetricsReader, parse_metrics_address
 from pairgossip.peer.reading import (
     LONGEST_NAME,
     READERS_AT_ONCE,
@@ -23,8 +22,12 @@ from pairgossip.peer.reading import (
     SwarmReading,
 )
 from pairgossip.peer.storage.folder import Home, open_home
+from pairgossip.study.service.membership import read_list
+from pairgossip.study.service.outside import MemberReader
+from pairgossip.study.site.folder import StudyHome, is_study, open_study
 from pairgossip.swarm.manifest import MOST_PEERS, read_manifest
 from pairgossip.text import clean_text, format_count
+from pairgossip.watch.metrics import MetricsReader, parse_metrics_address
 
 _MOST_NUMBERS = 60_000
 """Estimates kept for all peers together; beyond this, every other moment is dropped."""
@@ -52,8 +55,10 @@ def swarm_in(folder: str | PathLike[str]) -> Swarm:
     """Find the peers of a swarm by its manifest."""
     place = Path(folder)
     manifest = read_manifest(place)
-    readers = [
-        FolderReader(peer.name, peer.id, Home(place / peer.home), peer.pid)
+    readers: list[FolderReader | MemberReader] = [
+        MemberReader(peer.name, peer.id, StudyHome(place / peer.home), peer.pid)
+        if manifest.is_study
+        else FolderReader(peer.name, peer.id, Home(place / peer.home), peer.pid)
         for peer in manifest.peers
     ]
     by_name = {peer.name: number for number, peer in enumerate(manifest.peers)}
@@ -72,7 +77,8 @@ def swarm_in(folder: str | PathLike[str]) -> Swarm:
         title=f"swarm in {clean_text(place.name or place, 80)}",
         readers=readers,
         links=[(by_name[a], by_name[b]) for a, b in manifest.links],
-        measure=clean_text(manifest.measure or "", LONGEST_NAME),
+        # The questions of a study have titles of their own.
+        measure="" if manifest.is_study else clean_text(manifest.measure or "", LONGEST_NAME),
         exact=manifest.exact,
         family=manifest.family,
         positions=manifest.positions,
@@ -92,17 +98,7 @@ def peers_at(places: Sequence[str]) -> Swarm:
     neighbors: list[set[str]] = []
     named: set[str] = set()
     for place in places:
-        address = None if Path(place).is_dir() else parse_metrics_address(place)
-        if address is not None:
-            reader: PeerReader = MetricsReader(*address)
-            around: set[str] = set()
-        else:
-            home = open_home(place)
-            # By the certificate: whoever only looks has no business with the key.
-            certificate = read_bytes(home.cert, LARGEST_CERTIFICATE).decode("ascii", "replace")
-            name, peer = home.read_settings().name, id_of_certificate(certificate)
-            reader = FolderReader(name, peer, home)
-            around = {member.id for member in home.read_members().neighbors()}
+        reader, around = _find_peer(place)
         if (key := reader.id or reader.name) in named:
             raise InputError(f"{place} is named twice: name every peer once.")
         named.add(key)
@@ -115,6 +111,27 @@ def peers_at(places: Sequence[str]) -> Swarm:
         if other.id in neighbors[i] or one.id in neighbors[j]
     ]
     return Swarm(format_count(len(readers), "peer"), readers, [(j, i) for i, j in links])
+
+
+def _find_peer(place: str) -> tuple[PeerReader, set[str]]:
+    """Return who reads the peer at a place, and the ids of those that it talks to."""
+    address = None if Path(place).is_dir() else parse_metrics_address(place)
+    if address is not None:
+        return MetricsReader(*address), set()
+    # By the certificate: whoever only looks has no business with the key.
+    if is_study(place):
+        study = open_study(place)
+        name, signed = study.read_settings().name, read_list(study)
+        around = set() if signed is None else set(signed.list.ids)
+        return MemberReader(name, _id_in(study.cert), study), around
+    home = open_home(place)
+    around = {member.id for member in home.read_members().neighbors()}
+    return FolderReader(home.read_settings().name, _id_in(home.cert), home), around
+
+
+def _id_in(certificate: Path) -> str:
+    content = read_bytes(certificate, LARGEST_CERTIFICATE)
+    return id_of_certificate(content.decode("ascii", "replace"))
 
 
 class SwarmHistory:

@@ -8,7 +8,6 @@ import threading
 from bisect import bisect_right
 from typing import Any
 
-import msgspec
 import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,7 +16,7 @@ from starlette.routing import Route
 from pairgossip.arrays import FloatArray
 from pairgossip.graphs import Graph
 from pairgossip.graphs.layout import fit_square, ring
-from pairgossip.peer.reading import PeerReading, RoundReading, SwarmReading
+from pairgossip.peer.reading import PeerReading, QuestionReading, SwarmReading
 from pairgossip.watch.peers import Swarm, SwarmHistory, estimates_in
 from pairgossip.watch.server.requests import Board, format_event, make_route, stream_answer
 from pairgossip.watch.simulation.frames import (
@@ -73,10 +72,10 @@ class SwarmView:
     def _read(self) -> None:
         reading = self._history.read()
         exact = self._history.swarm.exact
-        rounds = reading.rounds()
         middle = reading.median() if exact is None else exact
-        if rounds:
-            deviations, self._reach = _contributed(self._history.names, reading, rounds[-1]), _PALE
+        questions = reading.questions()
+        if reading.is_study:
+            deviations, self._reach = _spoken(self._history.names, reading), _PALE
         else:
             deviations = estimates_in(reading) - (np.nan if middle is None else middle)
             self._reach = color_reach(deviations) or self._reach
@@ -85,8 +84,8 @@ class SwarmView:
             **{name: getattr(reading, name) for name in totals},
             "running": reading.is_running,
             "peers": [_peer(peer) for peer in reading.peers],
-            "rounds": [one._asdict() for one in rounds] if rounds else None,
-            "result": None if (result := reading.result()) is None else _peer(result),
+            "order": reading.by_urgency(),
+            "study": _study(reading, questions) if reading.is_study else None,
             "levels": color_levels(deviations, self._reach),
             "middle": middle,
             "reach": self._reach,
@@ -109,26 +108,51 @@ class SwarmView:
         return stream_answer(request, self._board.messages())
 
 
-def _contributed(names: tuple[str, ...], reading: SwarmReading, last: RoundReading) -> FloatArray:
-    """Return 1 for peers that have contributed to a round, -1 for those awaited; NaN if unknown."""
-    awaited = set(last.awaited)
-    if last.held < last.members and not awaited:  # metrics tell how many are missing, but not who
+def _spoken(names: tuple[str, ...], reading: SwarmReading) -> FloatArray:
+    """Return -1 for members that a question waits for, 1 for others; NaN for who knows nothing.
+
+    It is the question that was asked first of those that are open, or else the last one.
+    """
+    questions = reading.questions()
+    if not questions:  # metrics name none
         return np.full(len(names), np.nan)
+    shown = next((one for one in questions if not one.is_over), questions[-1])
     signs = [
-        np.nan if peer.rounds is None else -1.0 if name in awaited else 1.0
+        -1.0 if name in shown.awaited else 1.0 if _knows(peer, shown) else np.nan
         for name, peer in zip(names, reading.peers, strict=True)
     ]
     return np.array(signs)
 
 
+def _knows(peer: PeerReading, question: QuestionReading) -> bool:
+    return any(one.name == question.name for one in peer.questions)
+
+
+def _study(reading: SwarmReading, questions: tuple[QuestionReading, ...]) -> dict[str, Any]:
+    """Return what the page shows of a study's questions: those that are open, then the newest."""
+    ordered = sorted(questions, key=lambda one: (one.is_over, -one.seen if one.is_over else 0))
+    return {
+        "tally": reading.tally()._asdict(),
+        "members": reading.members(),
+        "questions": [one._asdict() for one in ordered],
+    }
+
+
 def _peer(peer: PeerReading) -> dict[str, Any]:
     names = (
         *("state", "estimate", "parameters", "exchanges", "rate", "refused"),
-        *("generation", "covers", "problems"),
+        *("generation", "covers", "members", "rows", "problems"),
     )
     plain = {name: getattr(peer, name) for name in names}
-    rounds = None if peer.rounds is None else msgspec.to_builtins(peer.rounds)
-    return {**plain, **peer.errors.as_fields(), "heard": peer.silence, "rounds": rounds}
+    awaited = next((one.awaited for one in peer.questions if not one.is_over), ())
+    tally = None if peer.tally is None else peer.tally._asdict()
+    return {
+        **plain,
+        **peer.errors.as_fields(),
+        "heard": peer.silence,
+        "tally": tally,
+        "awaited": awaited,
+    }
 
 
 def _history(seconds: list[float], estimates: list[list[float]]) -> bytes:
@@ -165,6 +189,8 @@ def _places(swarm: Swarm) -> FloatArray:
         return fit_square(np.array(swarm.positions, dtype=np.float64))
     if len(swarm.links) >= count - 1 > 0:
         with contextlib.suppress(ValueError):  # in several parts, as seen from here
-            graph = Graph(count, np.array(swarm.links), family=swarm.family)
-            return layout(graph, (count, swarm.family, *map(tuple, swarm.links)))
+            is_whole = 2 * len(swarm.links) == count * (count - 1)
+            family = "complete" if is_whole else swarm.family
+            graph = Graph(count, np.array(swarm.links), family=family)
+            return layout(graph, (count, family, *map(tuple, swarm.links)))
     return fit_square(ring(count))

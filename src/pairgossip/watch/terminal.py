@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from pairgossip.peer.reading import DOWN, EVICTED, FROZEN, UNCLEAR, UP, PeerReading, SwarmReading
-from pairgossip.peer.sums.results import rounded_bracket
 
 if TYPE_CHECKING:
     from pairgossip.watch.peers import Swarm
@@ -31,14 +30,6 @@ _MOST_MOMENTS = 2_000
 _MOST_AWAITED = 3
 """Names in one cell."""
 _STYLES = {UP: "green", FROZEN: "cyan", DOWN: "red", EVICTED: "red", UNCLEAR: "red"}
-_PEER_COLUMNS = (
-    *("estimate", "gossip error", "sampling error", "exchanges", "per second", "refused"),
-    *("generation", "last heard"),
-)
-_SUMS_COLUMNS = (
-    *("result", "sampling error", "certainly", "round", "has", "waits for", "refused"),
-    *("generation", "last heard"),
-)
 _Picture = Callable[[int, int], RenderableType]
 """Draws what is to be seen, given the columns and lines of the terminal."""
 
@@ -168,15 +159,14 @@ class PeersPicture:
         last = next((value for value in reversed(self._errors) if value is not None), None)
         name = "spread" if self._exact is None else "error"
         peers = self._reading.peers
-        # Those that are not up are shown first of all.
-        order = sorted(range(len(peers)), key=lambda k: peers[k].state == UP)
-        columns, texts, shows_curve = _SUMS if self._reading.rounds() else _EXCHANGE
+        order = self._reading.by_urgency()
+        columns, texts, shows_curve = _STUDY if self._reading.is_study else _EXCHANGE
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
         table.add_column("peer", no_wrap=True)
         table.add_column("state", no_wrap=True)
         for column in columns:
             table.add_column(column, justify="right", no_wrap=True)
-        for k in sorted(order[: max(height - _LINES_AROUND_TABLE, 1)]):
+        for k in order[: max(height - _LINES_AROUND_TABLE, 1)]:
             table.add_row(*_cells(peers[k], texts))
         more = len(peers) - table.row_count
         curve = draw_curve(self._console, name, self._errors, width, _number(last, 3))
@@ -246,9 +236,8 @@ def _error(reading: SwarmReading, exact: float | None) -> float | None:
 
 def _cells(peer: PeerReading, texts: Callable[[PeerReading], list[str]]) -> list[Text]:
     heard = "-" if peer.silence is None else f"{peer.silence:.0f} s ago"
-    last = [f"{peer.refused or 0:,}", str(peer.generation or "-"), heard]
     state = Text(peer.state, style=_STYLES.get(peer.state, ""))
-    return [Text(peer.name, style="bold"), state, *map(Text, [*texts(peer), *last])]
+    return [Text(peer.name, style="bold"), state, *map(Text, [*texts(peer), heard])]
 
 
 def _estimate(peer: PeerReading) -> str:
@@ -263,25 +252,33 @@ def _exchange_texts(peer: PeerReading) -> list[str]:
     return [
         *(_estimate(peer), _number(errors.gossip_error, 2), sampling),
         *(f"{peer.exchanges or 0:,}", f"{peer.rate:.3g}"),
+        *(f"{peer.refused or 0:,}", str(peer.generation or "-")),
     ]
 
 
-def _sums_texts(peer: PeerReading) -> list[str]:
-    """Say how far a peer is that computes sums, and what they tell."""
-    rounds = peer.rounds
-    found = [_estimate(peer), _number(peer.errors.sampling_error, 2)]
-    if rounds is None:
-        return [*found, "-", "-", "-", "-"]
-    ends = None if rounds.bracket is None else rounded_bracket(*rounds.bracket, digits=6)
-    certain = "-" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g}"
-    if rounds.is_finished:
-        return [*found, certain, "complete", "all", "-"]
-    has = "-" if peer.covers is None else f"{rounds.held} of {peer.covers[1]}"
-    waits = ", ".join(rounds.awaited[:_MOST_AWAITED])
-    more = ", ..." if len(rounds.awaited) > _MOST_AWAITED else ""
-    return [*found, certain, str(rounds.round), has, f"{waits}{more}" or "-"]
+def _study_texts(peer: PeerReading) -> list[str]:
+    """Say what a study's member has answered, and whom it waits for."""
+    tally = peer.tally
+    answered = "-" if tally is None else f"{tally.answered} of {tally.answered + tally.open}"
+    connected = "-" if peer.covers is None else f"{peer.covers[0]} of {peer.covers[1]}"
+    awaited = next((one.awaited for one in peer.questions if not one.is_over), ())
+    more = ", ..." if len(awaited) > _MOST_AWAITED else ""
+    waits = f"{', '.join(awaited[:_MOST_AWAITED])}{more}" or "-"
+    rows = "-" if peer.rows is None else f"{peer.rows:,}"
+    return [rows, str(peer.members or "-"), connected, answered, waits, f"{peer.refused or 0:,}"]
 
 
-_EXCHANGE = (_PEER_COLUMNS, _exchange_texts, True)
-_SUMS = (_SUMS_COLUMNS, _sums_texts, False)
-"""The columns of a table, what fills them, and whether a curve is below."""
+_EXCHANGE = (
+    (
+        *("estimate", "gossip error", "sampling error", "exchanges", "per second", "refused"),
+        *("generation", "last heard"),
+    ),
+    _exchange_texts,
+    True,
+)
+_STUDY = (
+    ("rows", "members", "connected", "answered", "waits for", "refused", "last heard"),
+    _study_texts,
+    False,
+)
+"""The columns of a table, what fills them, and whether a curve is above it."""

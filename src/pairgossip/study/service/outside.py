@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from time import time
 
 from pairgossip.errors import InputError
 from pairgossip.peer.reading import (
+    ABSENT,
     PHASES,
     UNCLEAR,
     PeerReading,
     QuestionReading,
+    Tally,
     clean_problems,
     state_of,
 )
@@ -44,6 +46,8 @@ class MemberReader:
 
     def read(self) -> PeerReading:
         """Read the status files, and ask the system about the process."""
+        if not self.home.folder.exists():  # as before a further member of a swarm joins
+            return PeerReading(ABSENT)
         try:
             status = read_status(self.home)
             return read_member(self.home, status, state_of(status, self.pid, time()))
@@ -66,6 +70,7 @@ def read_member(home: StudyHome, status: StudyStatus | None, state: str) -> Peer
         refused=sum(status.refused.values()),
         generation=1,
         covers=(connected, max(listed - 1, 0)),
+        tally=tally_of(status.phases, status.over),
         questions=tuple(_read_questions(home)),
         members=listed,
         rows=sum(status.batches),
@@ -73,6 +78,12 @@ def read_member(home: StudyHome, status: StudyStatus | None, state: str) -> Peer
         updated=status.updated or None,
         problems=clean_problems(status.problems),
     )
+
+
+def tally_of(phases: Mapping[str, int], over: Mapping[str, int]) -> Tally:
+    """Count questions by what a status says of those that are open, and of those that are over."""
+    answered = over.get("done", 0)
+    return Tally(answered, sum(phases.values()), sum(over.values()) - answered)
 
 
 def _read_questions(home: StudyHome) -> Iterator[QuestionReading]:
@@ -88,6 +99,7 @@ def _describe(question: QuestionStatus) -> QuestionReading:
         title=clean_text(question.title, _LONGEST_TITLE),
         asked_by=clean_text(question.asked_by, _LONGEST_NAME),
         phase=question.phase if question.phase in PHASES else PHASES[0],
+        travels=question.travels,
         awaited=names,
         seen=question.seen,
         value=question.value,

@@ -15,8 +15,8 @@ const ATTRIBUTES = new Set(
 );
 
 export function readMarkup(html) {
-  // Texts in it have no such quotes; the browser would report each style as forbidden here.
-  const plain = html.replaceAll(/ style="[^"]*"/g, "");
+  // Texts in it have no such quotes; the browser would report styles and handlers as forbidden.
+  const plain = html.replaceAll(/ (?:style|on[a-z]+)=(?:"[^"]*"|'[^']*')/g, "");
   const parsed = new DOMParser().parseFromString(plain, "text/html");
   const fragment = document.createDocumentFragment();
   fragment.append(...copyChildren(parsed.body));

@@ -4,34 +4,21 @@ export function formatNumber(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (!Number.isFinite(value)) return "∞";
   if (value === 0) return "0";
-  if (needsPower(value)) {
-    const [front, power] = value.toExponential(countDigits(value, digits) - 1).split("e");
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-3) {
+    const [front, power] = value.toExponential(Math.min(digits, 3) - 1).split("e");
     return `${front}·10${superscript(Number(power))}`;
   }
   return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 8 });
 }
 
-function needsPower(value) {
-  const size = Math.abs(value);
-  return size >= 1e6 || size < 1e-3;
-}
-
-// How many digits of a number are shown: at most three before a power of ten.
-function countDigits(value, digits) {
-  return needsPower(value) ? Math.min(digits, 3) : digits;
-}
-
-// Where a value lies for certain: rounded so that it still does.
-export function formatBracket([low, high], digits = 5) {
-  const ends = [roundBy(Math.floor, low, digits), roundBy(Math.ceil, high, digits)];
-  return ends.map((end) => formatNumber(end, digits)).join(" to ");
-}
-
-function roundBy(round, value, digits) {
-  if (value === 0) return 0;
-  const shown = countDigits(value, digits);
-  const unit = 10 ** (Math.floor(Math.log10(Math.abs(value))) - shown + 1);
-  return round(value / unit) * unit;
+// An answer, and the interval for the population, where there is one.
+export function formatValue({ value, interval }) {
+  if (value === null || value === undefined) return "";
+  const ends = interval
+    ? ` (95 %: ${interval.map((end) => formatNumber(end, 4)).join(" to ")})`
+    : "";
+  return `${formatNumber(value, 4)}${ends}`;
 }
 
 export function formatCount(value) {

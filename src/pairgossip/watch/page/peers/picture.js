@@ -48,7 +48,7 @@ export class PeersPicture extends NetworkPicture {
       context.stroke();
       context.lineWidth = 2.6 * unit;
       context.strokeStyle = "#000";
-    } else if (state === "starting") {
+    } else if (state === "starting" || state === "absent") {
       context.setLineDash([3 * unit, 3 * unit]);
       context.arc(x, y, r + 4 * unit, 0, 2 * Math.PI);
     } else {

@@ -1,7 +1,7 @@
 // The table of peers. Names come from peers: they only ever go in as text.
 
 import { make } from "../common/elements.js";
-import { formatBracket, formatCount, formatNumber } from "../common/numbers.js";
+import { formatCount, formatNumber } from "../common/numbers.js";
 
 const MOST_AWAITED = 3;
 const UNITS = [
@@ -36,16 +36,15 @@ function formatSamplingError(peer) {
   return formatError(peer.sampling_error, peer.sampling_interval, bound);
 }
 
-export function formatRound({ rounds, covers }) {
-  if (!rounds) return "–";
-  if (rounds.is_finished) return "all complete";
-  return `${rounds.round}: ${rounds.held} of ${covers?.[1] ?? "?"}`;
+export function formatAnswered({ tally }) {
+  if (!tally) return "–";
+  return `${formatCount(tally.answered)} of ${formatCount(tally.answered + tally.open)}`;
 }
 
-function formatAwaited({ rounds }) {
-  if (!rounds?.awaited.length) return "–";
-  const more = rounds.awaited.length > MOST_AWAITED ? ", …" : "";
-  return rounds.awaited.slice(0, MOST_AWAITED).join(", ") + more;
+function formatAwaited({ awaited }) {
+  if (!awaited.length) return "–";
+  const more = awaited.length > MOST_AWAITED ? ", …" : "";
+  return awaited.slice(0, MOST_AWAITED).join(", ") + more;
 }
 
 // Those with a format are numbers.
@@ -56,7 +55,8 @@ const FIRST_COLUMNS = [
     label: "state",
     meaning:
       "up; starting; frozen: its process stands still; down: ended without notice; " +
-      "stopped: shut down normally; evicted: the others no longer talk to it",
+      "stopped: shut down normally; evicted: the others no longer talk to it; " +
+      "absent: it has not joined yet",
   },
 ];
 
@@ -103,70 +103,70 @@ const EXCHANGE_COLUMNS = [
   },
 ];
 
-const SUMS_COLUMNS = [
+const STUDY_COLUMNS = [
   {
-    key: "estimate",
-    label: "result",
-    meaning: "what the sums tell, the same at all peers",
-    format: formatEstimate,
+    key: "rows",
+    label: "rows",
+    meaning: "rows of this member's own",
+    format: ({ rows }) => (rows === null ? "–" : formatCount(rows)),
   },
   {
-    key: "sampling_error",
-    label: "sampling error",
-    meaning:
-      "of the value over all rows, and the 95 % interval for the population they are drawn " +
-      "from, with what counts leave open and noise adds; it falls with rows",
-    format: (peer) => formatError(peer.sampling_error, peer.sampling_interval),
+    key: "members",
+    label: "members",
+    meaning: "members of its list, with itself",
+    format: ({ members }) => (members ? formatCount(members) : "–"),
   },
   {
-    key: "bracket",
-    label: "certainly",
-    meaning: "where the value over all rows lies for certain: what the counts leave open",
-    format: ({ rounds }) => (rounds?.bracket ? formatBracket(rounds.bracket) : "–"),
+    key: "connected",
+    label: "connected",
+    meaning: "other members that it is connected to",
+    format: ({ covers }) => (covers ? `${covers[0]} of ${covers[1]}` : "–"),
   },
   {
-    key: "round",
-    label: "round",
-    meaning: "in which round it is, and how many members' contributions it has",
-    format: formatRound,
+    key: "answered",
+    label: "answered",
+    meaning: "questions answered, of those that it knows of and that did not end otherwise",
+    format: formatAnswered,
   },
   {
     key: "awaited",
     label: "waits for",
-    meaning: "members whose contributions to this round it does not have yet",
+    meaning: "members whose word it lacks in the question that was asked first of those open",
     format: formatAwaited,
   },
 ];
 
-const LAST_COLUMNS = [
-  {
-    key: "refused",
-    label: "refused",
-    meaning: "frames it refused, because they were not what they should be",
-    format: (peer) => formatCount(peer.refused),
-  },
-  {
-    key: "generation",
-    label: "generation",
-    meaning: "a new one begins when a peer is evicted or gets more rows",
-    format: ({ generation }) => (generation === null ? "–" : formatCount(generation)),
-  },
-  {
-    key: "heard",
-    label: "last heard",
-    meaning: "time since it last reported",
-    format: (peer) => formatAge(peer.heard),
-  },
-];
+const REFUSED = {
+  key: "refused",
+  label: "refused",
+  meaning: "frames it refused, because they were not what they should be",
+  format: (peer) => formatCount(peer.refused),
+};
+
+const GENERATION = {
+  key: "generation",
+  label: "generation",
+  meaning: "a new one begins when a peer is evicted or gets more rows",
+  format: ({ generation }) => (generation === null ? "–" : formatCount(generation)),
+};
+
+const HEARD = {
+  key: "heard",
+  label: "last heard",
+  meaning: "time since it last reported",
+  format: (peer) => formatAge(peer.heard),
+};
 
 function columnClass({ format }) {
   return format ? "number" : "";
 }
 
 export class PeersTable {
-  constructor(names, isSums) {
-    const own = isSums ? SUMS_COLUMNS : EXCHANGE_COLUMNS;
-    this.columns = [...FIRST_COLUMNS, ...own, ...LAST_COLUMNS];
+  constructor(names, isStudy) {
+    const own = isStudy
+      ? [...STUDY_COLUMNS, REFUSED, HEARD]
+      : [...EXCHANGE_COLUMNS, REFUSED, GENERATION, HEARD];
+    this.columns = [...FIRST_COLUMNS, ...own];
     const heads = this.columns.map((column) =>
       make("th", {
         scope: "col",
@@ -176,7 +176,7 @@ export class PeersTable {
       }),
     );
     this.rows = names.map((name) => this.makeRow(name));
-    const body = make("tbody", {}, ...this.rows.flatMap(({ row, below }) => [row, below]));
+    this.body = make("tbody");
     const head = make("thead", {}, make("tr", {}, ...heads));
     this.element = make(
       "section",
@@ -184,7 +184,7 @@ export class PeersTable {
       make(
         "div",
         { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Table of peers" },
-        make("table", { class: "peers" }, head, body),
+        make("table", { class: "peers" }, head, this.body),
       ),
     );
   }
@@ -203,8 +203,14 @@ export class PeersTable {
     return { cells, badge, row, problems, below: make("tr", { hidden: true }, cell) };
   }
 
-  update(peers) {
+  // order: the numbers of the peers, those first that are to be looked at.
+  update(peers, order) {
     for (const [k, peer] of peers.entries()) this.fillRow(this.rows[k], peer);
+    const key = order.join(" ");
+    if (key === this.order) return;
+    this.order = key;
+    const rows = order.map((k) => this.rows[k]);
+    this.body.replaceChildren(...rows.flatMap(({ row, below }) => [row, below]));
   }
 
   fillRow({ cells, badge, row, problems, below }, peer) {

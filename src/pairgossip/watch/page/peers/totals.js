@@ -3,38 +3,41 @@
 import { make } from "../common/elements.js";
 import { formatCount, formatNumber } from "../common/numbers.js";
 
-const AWAY = ["starting", "frozen", "down", "stopped", "evicted", "unclear"];
+const AWAY = ["starting", "frozen", "down", "stopped", "evicted", "unclear", "absent"];
 
 // One tile per total; exact: the value that all should find, or null.
 export function makeTotals(look, exact) {
+  const refused = ["refused frames", formatCount(look.refused), "by all peers"];
+  const tiles = look.study
+    ? [...describeStudy(look.study), refused]
+    : [...describeExchange(look, exact), refused, describeGeneration(look)];
+  return [countPeers(look.peers), ...tiles].map(makeTile);
+}
+
+function describeExchange(look, exact) {
   // What evicted peers and those of an earlier generation say is about something else.
   const present = look.peers.filter(
     (peer) => peer.state !== "evicted" && peer.generation === look.generation,
   );
   const known = present.map((peer) => peer.estimate).filter((value) => value !== null);
-  const isLater = look.generation > 1;
-  const own = look.rounds
-    ? [countRounds(look), describeResult(look.result)]
-    : [
-        averageEstimate(known),
-        ["exchanges", formatCount(look.exchanges), `${formatNumber(look.rate, 3)} per second`],
-      ];
-  const tiles = [
-    countPeers(look.peers),
-    ...own,
-    ["refused frames", formatCount(look.refused), "by all peers"],
-    [
-      "generation",
-      formatCount(look.generation),
-      isLater ? "members or rows have changed" : "the first",
-    ],
+  const mean = averageEstimate(known);
+  const made = ["exchanges", formatCount(look.exchanges), `${formatNumber(look.rate, 3)} per second`];
+  if (exact === null) return [mean, made];
+  return [mean, ["exact value", formatNumber(exact, 6), aboutFarthest(known, exact)], made];
+}
+
+function describeStudy({ tally, members }) {
+  const { answered, open, ended } = tally;
+  const ends = ended ? `, ${formatCount(ended)} ended without an answer` : "";
+  return [
+    ["members", formatCount(members), "on the list that most have"],
+    ["questions answered", formatCount(answered), `${formatCount(open)} open${ends}`],
   ];
-  if (exact !== null) {
-    const place = look.rounds ? 3 : 2;
-    const farthest = aboutFarthest(known, exact, look.rounds ? "result" : "farthest peer");
-    tiles.splice(place, 0, ["exact value", formatNumber(exact, 6), farthest]);
-  }
-  return tiles.map(makeTile);
+}
+
+function describeGeneration({ generation }) {
+  const about = generation > 1 ? "members or rows have changed" : "the first";
+  return ["generation", formatCount(generation), about];
 }
 
 function makeTile([label, value, more]) {
@@ -48,21 +51,6 @@ function countPeers(peers) {
   return ["peers", `${count("up")} up`, away.join(", ") || "all of them"];
 }
 
-function countRounds({ rounds, peers }) {
-  const ended = rounds.filter(({ held, members }) => held >= members).length;
-  const most = Math.max(...peers.map((peer) => peer.rounds?.most ?? 0));
-  const isFinished = peers.some((peer) => peer.rounds?.is_finished);
-  const more = isFinished ? "all of them" : `of ${formatCount(most)} at most`;
-  return ["rounds complete", formatCount(ended), more];
-}
-
-function describeResult(result) {
-  if (!result) return ["result", "–", "not all members have contributed yet"];
-  const signed = result.rounds.is_finished ? "signed by all members" : "not signed by all yet";
-  const value = result.parameters ? "a model" : formatNumber(result.estimate, 6);
-  return ["result", value, signed];
-}
-
 function averageEstimate(known) {
   if (!known.length) return ["mean estimate", "–", "none yet"];
   const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
@@ -70,8 +58,8 @@ function averageEstimate(known) {
   return ["mean estimate", formatNumber(mean, 6), `from ${low} to ${high}`];
 }
 
-function aboutFarthest(known, exact, who) {
+function aboutFarthest(known, exact) {
   if (!known.length || !exact) return "";
   const worst = Math.max(...known.map((value) => Math.abs(value - exact))) / Math.abs(exact);
-  return `${who} ${formatNumber(100 * worst, 3)} % off`;
+  return `farthest peer ${formatNumber(100 * worst, 3)} % off`;
 }

@@ -8,9 +8,10 @@ import { Plot } from "../common/plot.js";
 import { Stream } from "../common/stream.js";
 import { History } from "./history.js";
 import { PeersPicture } from "./picture.js";
-import { RoundsCard } from "./rounds.js";
-import { formatEstimate, formatRound, PeersTable } from "./table.js";
+import { QuestionsCard } from "./questions.js";
+import { formatAnswered, formatEstimate, PeersTable } from "./table.js";
 import { makeTotals } from "./totals.js";
+import { Troubles } from "./troubles.js";
 
 const CHART_HEIGHT = 400;
 
@@ -40,14 +41,15 @@ export class PeersView {
     this.layOut(false);
   }
 
-  // Peers that compute sums have rounds instead of curves, and other columns.
-  layOut(isSums) {
+  // Members of a study have questions instead of curves, and other columns.
+  layOut(isStudy) {
     this.picture?.close();
     this.plot?.close();
     const { swarm } = this;
-    this.isSums = isSums;
-    this.table = new PeersTable(swarm.names, isSums);
-    this.rounds = new RoundsCard();
+    this.isStudy = isStudy;
+    this.table = new PeersTable(swarm.names, isStudy);
+    this.questions = new QuestionsCard();
+    this.troubles = new Troubles();
     this.totals = make("dl", { class: "tiles" });
     const chart = makeChart({
       id: "swarm-curves",
@@ -64,12 +66,13 @@ export class PeersView {
         "div",
         { class: "swarm", id: "stage" },
         this.makeHead(),
+        this.troubles.element,
         this.totals,
         make(
           "div",
           { class: "swarm-two" },
           this.makePicture(canvas),
-          isSums ? this.rounds.element : chart.element,
+          isStudy ? this.questions.element : chart.element,
         ),
         this.table.element,
       ),
@@ -105,13 +108,14 @@ export class PeersView {
 
   makePicture(canvas) {
     const { exact, note } = this.swarm;
-    const bar = make("canvas", { "aria-hidden": "true", hidden: this.isSums });
+    const bar = make("canvas", { "aria-hidden": "true", hidden: this.isStudy });
     paintBar(bar);
     this.about = make("p", { class: "about", "aria-live": "polite", text: note ?? "" });
     this.ticks = [make("span"), make("span"), make("span")];
     const middle = exact === null ? "median of the peers" : "exact value";
-    const text = this.isSums
-      ? "in the latest round: orange has contributed, blue is awaited; gray: not known yet"
+    const text = this.isStudy
+      ? "in the first open question, or else the last: orange has said its word, blue is awaited; " +
+        "gray: knows of none"
       : `estimate: blue below, orange above the ${middle}; gray: not known yet`;
     return make(
       "section",
@@ -137,16 +141,17 @@ export class PeersView {
     this.looks += 1;
     this.look = look;
     alertUser("");
-    if ((look.rounds !== null) !== this.isSums) this.layOut(look.rounds !== null);
-    if (look.rounds) this.rounds.update(look);
+    if ((look.study !== null) !== this.isStudy) this.layOut(look.study !== null);
+    if (look.study) this.questions.update(look.study);
     this.history.add(look);
-    this.table.update(look.peers);
+    this.troubles.update(this.swarm.names, look.peers);
+    this.table.update(look.peers, look.order);
     this.totals.replaceChildren(...makeTotals(look, this.swarm.exact));
     this.picture.updatePeers(look);
-    if (!this.isSums) this.showTicks(look);
+    if (!this.isStudy) this.showTicks(look);
     this.showStatus(look.running);
     document.body.dataset.looks = String(this.looks);
-    if (!this.isSums) this.plot.show(this.history.plot());
+    if (!this.isStudy) this.plot.show(this.history.plot());
     if (this.pointedAt !== null) this.point(this.pointedAt);
   }
 
@@ -174,7 +179,7 @@ export class PeersView {
   }
 
   describe(peer) {
-    if (this.isSums) return `round ${formatRound(peer)}, result ${formatEstimate(peer)}`;
+    if (this.isStudy) return `${formatAnswered(peer)} questions answered`;
     return `estimate ${formatEstimate(peer)}, ${formatCount(peer.exchanges)} exchanges`;
   }
 }

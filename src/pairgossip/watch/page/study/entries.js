@@ -2,9 +2,11 @@
 
 import { ask } from "../common/api.js";
 import { make } from "../common/elements.js";
+import { joinFirst } from "../common/names.js";
+import { formatValue } from "../common/numbers.js";
+import { makeSteps } from "../common/steps.js";
 import { confirm, tell } from "./confirm.js";
-import { makeSteps } from "./steps.js";
-import { describeEnding, describeState, formatDate, formatValue, joinFirst } from "./words.js";
+import { describeEnding, describeState, formatDate } from "./words.js";
 
 const LONG = 320; // characters of a sentence
 const TRIED = new Map(); // what came of trying questions on the rows of this site, by name

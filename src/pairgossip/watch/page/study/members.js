@@ -2,9 +2,9 @@
 
 import { ask } from "../common/api.js";
 import { make } from "../common/elements.js";
+import { join, joinFirst } from "../common/names.js";
 import { confirm, tell } from "./confirm.js";
 import { nothing } from "./section.js";
-import { join, joinFirst } from "./words.js";
 
 const UNITS = [
   ["days", 86400],

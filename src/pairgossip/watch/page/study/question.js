@@ -3,10 +3,11 @@
 import { ask, askFile } from "../common/api.js";
 import { make } from "../common/elements.js";
 import { readMarkup } from "../common/markup.js";
+import { joinFirst } from "../common/names.js";
+import { makeSteps } from "../common/steps.js";
 import { makeButtons, makeLeaves, tried, withdraw } from "./entries.js";
 import { Section } from "./section.js";
-import { makeSteps } from "./steps.js";
-import { describeEnding, describeState, formatDate, joinFirst } from "./words.js";
+import { describeEnding, describeState, formatDate } from "./words.js";
 
 export class QuestionPage {
   constructor(number, look) {

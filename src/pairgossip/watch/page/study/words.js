@@ -1,14 +1,6 @@
 // What questions are called in plain words.
 
-import { formatNumber } from "../common/numbers.js";
-
-export const STEPS = [
-  ["asked", "yes of all", "Every member decides; one no ends the question."],
-  ["digests", "numbers fixed", "Every member commits to its masked numbers before it sees any."],
-  ["echoes", "same seen", "Every member confirms that all have committed to the same."],
-  ["words", "added up", "Masked numbers are shown; only their sum can be read."],
-  ["statements", "signed", "Every member signs the result."],
-];
+import { joinFirst } from "../common/names.js";
 
 const ENDINGS = {
   no: "said no",
@@ -19,16 +11,6 @@ const ENDINGS = {
   left: "is not a member any more",
   unfinished: "did not go on after numbers were shown",
 };
-
-export function join(names) {
-  if (names.length < 2) return names.join("");
-  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-export function joinFirst(names, most = 6) {
-  if (names.length <= most) return join(names);
-  return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
-}
 
 export function describeEnding({ ending, is_disclosed: isDisclosed }) {
   if (!ending) return isDisclosed ? "It ended after numbers were shown." : "It ended.";
@@ -56,12 +38,4 @@ export function formatDate(seconds) {
     dateStyle: "medium",
     timeStyle: "short",
   });
-}
-
-export function formatValue({ value, interval }) {
-  if (value === null || value === undefined) return "";
-  const ends = interval
-    ? ` (95 %: ${interval.map((end) => formatNumber(end, 4)).join(" to ")})`
-    : "";
-  return `${formatNumber(value, 4)}${ends}`;
 }

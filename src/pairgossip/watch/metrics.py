@@ -9,23 +9,27 @@ from http.client import HTTPConnection, HTTPException
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.reading import (
-    DOWN,
-    FROZEN,
-    STARTING,
-    UNCLEAR,
-    UP,
-    PeerReading,
-)
+from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UNCLEAR, UP, PeerReading
 from pairgossip.peer.service.shown import Shown
-from pairgossip.peer.service.status import RoundsStatus
-from pairgossip.text import clean_text, is_loopback, parse_address
+from pairgossip.study.service.outside import tally_of
+from pairgossip.study.service.status import ShownStudy
+from pairgossip.text import is_loopback, parse_address
 
 _LONGEST_ANSWER = 2.0
 """Seconds that a metrics server may take; then the peer counts as frozen."""
 _LARGEST_ANSWER = 1 << 20
 """Bytes of an answer; a longer one is refused."""
-_DECODER = msgspec.json.Decoder(Shown | None)
+
+
+class _Kind(msgspec.Struct):
+    """What tells peers of two kinds apart."""
+
+    exchanges: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    """Counted by peers of single runs alone."""
+
+
+_KIND = msgspec.json.Decoder(_Kind | None)
+_SINGLE, _STUDY = msgspec.json.Decoder(Shown), msgspec.json.Decoder(ShownStudy)
 """Made before threads that read several peers at once, which would crash if each made it."""
 
 
@@ -61,7 +65,7 @@ class MetricsReader:
         try:
             code, content = self._get("/status.json")
             is_alive = code == 200 and self._get("/healthz")[0] == 200
-            shown = _DECODER.decode(content)
+            shown = _decode(content)
         except TimeoutError:  # the system has accepted the connection, but nobody answers
             return PeerReading(FROZEN)
         except OSError:
@@ -71,7 +75,8 @@ class MetricsReader:
             return PeerReading(UNCLEAR, problems=(problem,))
         if shown is None:
             return PeerReading(STARTING)
-        return _reading_of(shown, UP if is_alive else FROZEN)
+        state = UP if is_alive else FROZEN
+        return _read_study(shown, state) if isinstance(shown, ShownStudy) else _read(shown, state)
 
     def _get(self, path: str) -> tuple[int, bytes]:
         connection = HTTPConnection(self.host, self.port, timeout=_LONGEST_ANSWER)
@@ -86,11 +91,19 @@ class MetricsReader:
             connection.close()
 
 
-def _reading_of(shown: Shown, state: str) -> PeerReading:
-    """Return what a peer's numbers say; who it is, and whom it waits for, is not among them."""
-    estimate, rounds = shown.estimate, shown.rounds
+def _decode(content: bytes) -> Shown | ShownStudy | None:
+    """Return what a peer of either kind shows; None if there is nothing yet."""
+    kind = _KIND.decode(content)
+    if kind is None:
+        return None
+    is_study = kind.exchanges is msgspec.UNSET
+    return _STUDY.decode(content) if is_study else _SINGLE.decode(content)
+
+
+def _read(shown: Shown, state: str) -> PeerReading:
+    """Return what a peer's numbers say; who it is, is not among them."""
+    estimate = shown.estimate
     is_single = len(estimate) == 1
-    problems = f"{shown.problems} to look at: see peer status."
     return PeerReading(
         state,
         estimate=estimate[0] if is_single else None,
@@ -99,18 +112,32 @@ def _reading_of(shown: Shown, state: str) -> PeerReading:
         exchanges=shown.exchanges,
         refused=sum(shown.refused.values()),
         generation=shown.generation,
-        rounds=None
-        if rounds is None
-        else RoundsStatus(
-            rounds.round,
-            rounds.rounds_most,
-            rounds.round_held,
-            (),
-            rounds.rounds_finished,
-            rounds.bracket,
-            clean_text(rounds.round_kind, 16),
-        ),
         covers=(shown.members_met, shown.members),
-        updated=time.time() if state == UP else shown.status_timestamp_seconds,
-        problems=(problems,) if shown.problems else (),
+        updated=_updated(shown, state),
+        problems=_count_problems(shown),
     )
+
+
+def _read_study(shown: ShownStudy, state: str) -> PeerReading:
+    """Return what the numbers of a study's member say; no question is named among them."""
+    connected = sum(one.connected for one in shown.neighbor.values())
+    return PeerReading(
+        state,
+        exchanges=0,
+        refused=sum(shown.refused.values()),
+        generation=1,
+        covers=(connected, max(shown.members - 1, 0)),
+        tally=tally_of(shown.questions, shown.questions_over),
+        members=shown.members,
+        rows=shown.rows,
+        updated=_updated(shown, state),
+        problems=_count_problems(shown),
+    )
+
+
+def _updated(shown: Shown | ShownStudy, state: str) -> float | None:
+    return time.time() if state == UP else shown.status_timestamp_seconds
+
+
+def _count_problems(shown: Shown | ShownStudy) -> tuple[str, ...]:
+    return (f"{shown.problems} to look at: see peer status.",) if shown.problems else ()
