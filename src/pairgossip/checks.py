@@ -44,7 +44,7 @@ LARGEST_NUMBER = 10**15
 
 
 def is_number(value: object) -> bool:
-    """Tell whether something is one real number of Python's or NumPy's.
+    """Return whether something is one real number of Python's or NumPy's.
 
     A fraction is not, nor a whole number beyond what a float holds: NumPy would make an array of
     objects of them.

@@ -89,7 +89,7 @@ def json_value(value: Any) -> Any:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host, by name or address, is this machine itself."""
+    """Return whether a host, by name or address, is this machine itself."""
     import ipaddress
 
     if host == "localhost":

@@ -204,7 +204,7 @@ PARTS = [Sites(11, [40, 50, 60]).summarize(f"ward {k}") for k in range(3)]
     [
         ({"data": PARTS[:1]}, "2 sites or more are compared, but there is 1: give more"),
         ({"data": PARTS[0]}, "A summary without groups is one site: give one summary of each, or"),
-        ({"data": [PARTS[0], 3]}, "Of sites give summaries alone, not a int among them"),
+        ({"data": [PARTS[0], 3]}, "Sites cannot mix summaries with a int"),
         ({"data": PARTS, "reading": "median"}, "'median' has no scale on which sites are"),
         ({"data": PARTS, "labels": [1]}, "Summaries have their columns, classes and sites already"),
         ({"data": PARTS, "by": "x"}, "leave by= out"),
@@ -212,7 +212,7 @@ PARTS = [Sites(11, [40, 50, 60]).summarize(f"ward {k}") for k in range(3)]
         ({"data": PARTS, "interval": 1}, "The level of an interval is 1"),
         ({"data": PARTS, "reading": "kendal"}, "did you mean"),
         ({"data": PARTS, "reading": "distance"}, "'distance' is not read from counts"),
-        ({"data": [1.0, 2.0], "labels": [0, 1]}, "say which is of which, by="),
+        ({"data": [1.0, 2.0], "labels": [0, 1]}, "give the site of each, by="),
         ({"data": [1.0, 2.0], "reading": "gini", "by": ["a"]}, "by="),
         ({"data": [1.0, 2.0], "reading": "gini", "by": ["a", "a"]}, "there are 0, without a"),
         ({"data": [1.0, 2.0, 3.0], "labels": [0, 1, 1], "by": list("aab")}, "there is 1"),

@@ -260,7 +260,7 @@ def test_kinds_of_files_that_need_an_extra(tmp_path: Path, monkeypatch: pytest.M
 def test_tables_of_dask_are_refused() -> None:
     kind = type("DataFrame", (), {"compute": lambda self: None, "__module__": "dask.dataframe"})
     assert refusal(lambda: pg.exact(kind(), "gini")) == (
-        "the data is a table of Dask's, on its workers: give what its compute() returns, or count "
+        "the data is a Dask table, on its workers: give the result of its compute(), or count "
         "its rows there with pg.summarize."
     )
 

@@ -151,7 +151,7 @@ def test_compressed_files(tmp_path: Path) -> None:
         packed.write_bytes(broken)
         with pytest.raises(InputError) as refused:
             read_columns(packed)
-        assert str(refused.value) == f"{packed} is not a whole file of gzip: compress it again."
+        assert str(refused.value) == f"{packed} is not a complete gzip file: compress it again."
 
 
 def test_an_upload_is_not_decompressed() -> None:

@@ -1,1 +1,1 @@
-"""Do the sites agree: a statistic of several sites, how far it differs, and what a new one has."""
+"""Compare a statistic between sites: their mean, their differences, and the range of a new site."""

@@ -1,4 +1,4 @@
-"""The front door `heterogeneity`: summaries or rows of several sites."""
+"""The front door `heterogeneity`, which compares summaries or rows of several sites."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pairgossip.kernels import Combination, Kernel
 from pairgossip.text import MOST_NAMED, join_first
 
 _FEWEST, _FEW = 2, 6
-"""Sites below which nothing is compared, and below which it is said that they tell little."""
+"""Smallest number of sites to compare, and the number below which a note asks for caution."""
 
 
 def heterogeneity(
@@ -62,10 +62,10 @@ def heterogeneity(
     interval
         The level of all intervals.
 
-    Values are averaged on the scale of the statistic's intervals, an AUC on the logit. If it is 0
-    or 1, or a class has one row, half a row of the smaller class is added on either side. With
-    equal weights half a row is always added: the logit of few rows lies too far out on average, and
-    equal weights do not correct this.
+    Values are averaged on the scale of the statistic's intervals; for an AUC this is the logit. If
+    it is 0 or 1, or a class has one row, half a row of the smaller class is added on either side.
+    With equal weights half a row is always added: on average the logit of few rows lies too far
+    out, and equal weights do not correct this.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def heterogeneity(
     mean of 3 sites: 0.79 (95 %: 0.30 to 0.97; random effects)
     between sites: tau = 0.000 on the logit, I2 = 0 %, Q = 1.1 (p = 0.57)
     a new site: 0.01 to 1.00 (meant for 95 %)
-    fewer than 6 sites: they tell little of how far sites differ
+    fewer than 6 sites: they show little of how far sites differ
     """
     method, level = choice("method", method, METHODS), check_level(interval)
     words = {"labels": labels, "columns": columns, "classes": classes, "positive": positive}
@@ -92,7 +92,7 @@ def heterogeneity(
     if isinstance(data, Mapping | Sequence) and not len(data):
         raise InputError("No sites are given: give a list of summaries, one per site, or rows.")
     if by is None:
-        raise InputError("Rows are of several sites: say which is of which, {argument}.", "by")
+        raise InputError("The rows are of several sites: give the site of each, {argument}.", "by")
     kernel = "auc" if reading is None else reading
     return _compare(split_rows(data, kernel, level, by=by, missing=missing, **words), method, level)
 
@@ -100,7 +100,7 @@ def heterogeneity(
 def _compare(
     parts: Mapping[str, Callable[[], Reading]], method: str, level: float
 ) -> Heterogeneity:
-    """Return what sites say together."""
+    """Pool the values of sites."""
     found = read_sites(parts)
     placed = {name: one.place(is_centered=method == "equal") for name, one in found.items()}
     taken = {name: found[name] for name, (_, v) in placed.items() if v > 0}
@@ -132,7 +132,7 @@ def _compare(
 
 
 def _check_number(sites: int, left_out: Sequence[str]) -> None:
-    """Raise `InputError` for fewer sites than can be compared."""
+    """Raise `InputError` if there are too few sites to compare."""
     if sites < _FEWEST:
         lost = f", without {join_first(left_out[:MOST_NAMED], len(left_out))}" if left_out else ""
         raise InputError(
@@ -142,9 +142,9 @@ def _check_number(sites: int, left_out: Sequence[str]) -> None:
 
 
 def _note(taken: Mapping[str, Reading], left_out: Sequence[str]) -> Iterator[str]:
-    """Say what a reader should know before using the numbers."""
+    """Yield the caveats of the comparison, as sentences."""
     if len(taken) < _FEW:
-        yield f"fewer than {_FEW} sites: they tell little of how far sites differ"
+        yield f"fewer than {_FEW} sites: they show little of how far sites differ"
     if are_open := [name for name, one in taken.items() if one.is_open]:
         yield (
             f"cells leave more than a quarter of the error open at "

@@ -1,4 +1,4 @@
-"""The forest plot: every site, the mean, and where a new site may be."""
+"""The forest plot: every site, the mean, and the range of a new site."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _MEAN, _NEW = "mean", "a new site"
 _HALF_HEIGHT = 0.3
-"""Half of the height of the diamond, in rows."""
+"""Half the height of the diamond, in rows."""
 
 
 class ForestLine(NamedTuple):
-    """A site in a forest plot."""
+    """One site in a forest plot."""
 
     name: str
     value: float
@@ -29,7 +29,7 @@ class ForestLine(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """What sites say, the mean over them, and where a new one may be."""
+    """The values of sites, their mean, and the range of a new site."""
 
     reading: str
     level: float
@@ -37,10 +37,10 @@ class Forest(NamedTuple):
     mean: float
     interval: tuple[float, float]
     new: tuple[float, float]
-    """NaN if nothing is said of a new site."""
+    """NaN if there is no range for a new site."""
 
     def draw(self) -> Picture:
-        """Return the picture of sites from the top down, with the mean and a new site below."""
+        """Return the picture with sites from the top down, and the mean and a new site below."""
         lines, (low, high), count = self.lines, self.new, len(self.lines)
         rows = [*(one.name for one in lines), _MEAN]
         notes = [format_interval(one.value, one.ends) for one in lines]
@@ -64,7 +64,7 @@ class Forest(NamedTuple):
 
 
 def draw_forest(found: Heterogeneity) -> Picture:
-    """Return the forest plot of sites whose summaries or rows are there."""
+    """Return the forest plot of a comparison made from summaries or rows."""
     lines = [
         ForestLine(one.name, float(one.value), (one.low, one.high), one.weight)
         for one in found.sites
@@ -74,7 +74,7 @@ def draw_forest(found: Heterogeneity) -> Picture:
 
 
 def _draw_diamond(mean: float, ends: tuple[float, float], at: int) -> Region:
-    """Return the diamond that is as wide as the interval of the mean."""
+    """Return a diamond as wide as the interval of the mean."""
     x = np.array([ends[0], mean, ends[1], mean])
     y = at + _HALF_HEIGHT * np.array([0.0, -1.0, 0.0, 1.0])
     return Region(x, y, color=SERIES[1], opacity=1.0)

@@ -1,4 +1,4 @@
-"""How far sites differ: what `pg.heterogeneity` returns."""
+"""The result of `pg.heterogeneity`: the differences between sites."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _MEASURED_LEVEL, _MEASURED_SITES = 0.95, 6
 _MEASURED = "; measured to hold 80 to 97 % of new sites"
-"""How many intervals of this level for a new site held its true value, of 6 to 30 sites
-(benchmarks/heterogeneity.py): few sites do not tell tau well."""
+"""The measured share of intervals for a new site, at this level and from 6 to 30 sites, that held
+its true value (benchmarks/heterogeneity.py); fewer sites determine tau poorly."""
 _WEIGHTS = {"random": "random effects", "equal": "equal weights"}
-"""What the ways to weigh sites are called in a sentence."""
+"""The names of the methods of weighting sites in sentences."""
 _SCALES: dict[Scale, str] = {
     "plain": "",
     "log": " on the logarithm",
@@ -34,21 +34,21 @@ _SCALES: dict[Scale, str] = {
 
 
 class Site(NamedTuple):
-    """A site as it enters the mean."""
+    """A site and its part in the mean."""
 
     name: str
     rows: int
     value: Answer
-    """The statistic with its sampling error; this is NaN where rows do not tell it."""
+    """The statistic with its sampling error, which is NaN where the rows do not determine it."""
     low: float
     high: float
     weight: float
-    """The part that it has in the mean; all add up to 1."""
+    """Its weight in the mean; all weights add up to 1."""
 
 
 @dataclass(frozen=True, repr=False)
 class Heterogeneity:
-    """A statistic of several sites, and how far these differ; `heterogeneity` makes it.
+    """A statistic of several sites, and how much these differ; `heterogeneity` makes it.
 
     Attributes
     ----------
@@ -57,22 +57,21 @@ class Heterogeneity:
     scale
         The scale on which values are averaged: "plain", "log", "logit" or "fisher".
     sites
-        Those that take part, each a `Site`.
+        The sites that take part, each a `Site`.
     mean, interval
-        The mean over sites, and an interval for the mean over all sites that there could be.
+        The mean over the sites, and an interval for the mean over all possible sites.
     tau
-        The standard deviation of the sites' true values **on the scale**: for an AUC that of its
-        logit.
+        The standard deviation of the sites' true values **on the scale**: for an AUC, of its logit.
     i_squared
-        The part of the variance between sites, 0 to 1, that their own errors do not explain.
+        The share of the variance between sites, 0 to 1, that their own errors do not explain.
     q, q_p
-        Cochran's Q, and how often it is at least as large where all sites have one true value.
+        Cochran's Q, and its p-value if all sites have one true value.
     prediction_interval
-        Where the true value of a new site may be; NaN of fewer than three sites.
+        The range of the true value of a new site; NaN for fewer than three sites.
     left_out
         The sites that have no value, or no error.
     notes
-        What to know before using these numbers, in sentences.
+        Caveats of these numbers, in sentences.
     """
 
     reading: str
@@ -101,8 +100,8 @@ class Heterogeneity:
     def picture(self) -> Picture:
         """Return the forest plot, which writes itself as SVG (``to_svg()``).
 
-        Squares are as large as the sites' weights. The diamond is the mean, and the line below it
-        is where a new site may be.
+        Squares have areas in proportion to the sites' weights. The diamond is the mean, and the
+        line below it is the range of a new site.
         """
         return draw_forest(self)
 
@@ -112,7 +111,7 @@ class Heterogeneity:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What the sites tell together, and what to know of it, in lines."""
+        """The results over all sites and their caveats, one line each."""
         percent = f"{100 * self.level:g} %"
         mean, *ends = format_ends(self.mean, self.interval)
         lines = [

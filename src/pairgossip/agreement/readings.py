@@ -1,4 +1,4 @@
-"""What every site says: by summaries, by one summary with groups, or by rows."""
+"""The values of sites, read from summaries, from one summary with groups, or from rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pairgossip.summaries.summary_file import SummaryFile
 from pairgossip.summaries.summary_reading import SummaryAnswer, find_measure
 
 _OPEN = 0.25
-"""Part of the standard error that cells may leave open on either side without a word."""
+"""Largest uncertainty from cells, as a share of the standard error, that needs no note."""
 
 _KINDS = (Summary, SummaryFile)
 
@@ -33,17 +33,18 @@ class Reading(NamedTuple):
     reading: str
     rows: int
     answer: Answer
-    """Its error and interval are NaN where rows do not tell them."""
+    """The value; its error and interval are NaN where the rows do not determine them."""
     smaller: int
-    """How many rows the smaller of two classes has; 0 without classes."""
+    """The number of rows of the smaller of two classes; 0 without classes."""
     is_open: bool = False
-    """Whether cells leave much of the value open."""
+    """Whether cells leave the value uncertain by more than `_OPEN` standard errors."""
 
     def place(self, *, is_centered: bool) -> tuple[float, float]:
         """Return the value and its variance on the scale of the statistic; NaN if not known.
 
-        A share of 0 or 1, or without an error of its own, is that of the smaller class. Others are
-        centered if asked, as a mean in which all sites count alike needs it.
+        A share of 0 or 1, or one without an error of its own, is taken as that of the smaller
+        class. With ``is_centered`` other shares are corrected for bias, as a mean with equal
+        weights needs.
         """
         value, error, scale = self.answer.value, self.answer.error, self.answer.scale
         y, v = place(value, error, scale)
@@ -55,7 +56,7 @@ class Reading(NamedTuple):
 
 
 def read_sites(parts: Mapping[str, Callable[[], Reading]]) -> dict[str, Reading]:
-    """Return what the sites say that have a value; raise `InputError` if none has one."""
+    """Return the values of all sites that have one; raise `InputError` if none has one."""
     found: dict[str, Reading] = {}
     problems = []
     for name, read in parts.items():
@@ -69,7 +70,7 @@ def read_sites(parts: Mapping[str, Callable[[], Reading]]) -> dict[str, Reading]
 
 
 def split_summaries(data: Any, reading: Any, level: float) -> dict[str, Callable[[], Reading]]:
-    """Return how to read each summary of a list or dict, or each group of one summary."""
+    """Return a function that reads each summary of a list or dict, or each group of a summary."""
     named = name_summaries(data)
     readings = sorted({_name_reading(part, reading) for part in named.values()})
     if len(readings) > 1:
@@ -85,7 +86,7 @@ def split_summaries(data: Any, reading: Any, level: float) -> dict[str, Callable
 
 
 def name_summaries(data: Any) -> dict[str, Any]:
-    """Return summaries, also those of files, by the names of their sites."""
+    """Return summaries, also those from files, by the names of their sites."""
     if isinstance(data, _KINDS):
         whole = _unwrap(data)
         if whole.groups is None:
@@ -105,7 +106,7 @@ def _unwrap(part: Any) -> Any:
 
 
 def are_summaries(data: Any) -> bool:
-    """Return whether sites are summaries; else they are rows."""
+    """Return whether the data are summaries and not rows."""
     if isinstance(data, Mapping | Sequence) and not isinstance(data, str):
         parts = data.values() if isinstance(data, Mapping) else data
         return any(isinstance(part, _KINDS) for part in parts)
@@ -115,8 +116,8 @@ def are_summaries(data: Any) -> bool:
 def _name_reading(summary: Any, reading: Any) -> str:
     if not isinstance(summary, Summary):
         raise InputError(
-            f"Of sites give summaries alone, not a {type(summary).__name__} among them, or rows "
-            "with the site of each, {argument}.",
+            f"Sites cannot mix summaries with a {type(summary).__name__}: give summaries alone, or "
+            "rows with the site of each, {argument}.",
             "by",
         )
     measure = find_measure(summary.reading if reading is None else reading)
@@ -155,7 +156,7 @@ def split_rows(
     classes: Sequence[Any] | None,
     positive: Any,
 ) -> dict[str, Callable[[], Reading]]:
-    """Return how to read the rows of each site."""
+    """Return a function that reads the rows of each site."""
     given = {"data": data, "labels": labels, "by": by}
     rows, _, higher = prepare_rows(missing, classes, given, positive, columns)
     pairs = Pairs(rows["data"], kernel, "v", rows.get("labels"), positive=higher)

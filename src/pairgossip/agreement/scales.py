@@ -1,4 +1,4 @@
-"""Scales on which the errors of statistics are about normal, there and back."""
+"""Scales on which the errors of statistics are about normal, and the way back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pairgossip.arrays import FloatArray
 from pairgossip.kernels.kernel import Scale
 
 _HALF_ROW = 0.5
-"""Rows added on either side of a share that is, or may be, 0 or 1 (Anscombe 1956)."""
+"""Rows added on either side of a share that may be 0 or 1 (Anscombe 1956)."""
 
 
 def place(value: float, error: float, scale: Scale) -> tuple[float, float]:
@@ -30,27 +30,27 @@ def place(value: float, error: float, scale: Scale) -> tuple[float, float]:
 
 
 def place_as_share(value: float, rows: float) -> tuple[float, float]:
-    """Return the logit of a share of so many rows, and its variance, with half a row added.
+    """Return the logit of a share of ``rows`` rows, and its variance, with half a row added.
 
-    Both are finite where the share is 0 or 1. An AUC of 1 counts as such a share of the smaller
-    class: with half a *pair* it would be the farther off, the more pairs there are.
+    Both are finite where the share is 0 or 1. An AUC of 1 counts as a share of the smaller class:
+    with half a *pair* added instead, it would lie farther off the more pairs there are.
     """
     high, low = value * rows + _HALF_ROW, (1 - value) * rows + _HALF_ROW
     return math.log(high / low), 1 / high + 1 / low
 
 
 def center(value: float, error: float) -> tuple[float, float]:
-    """Return the logit of a share less its bias, which a mean of many small sites would keep.
+    """Return the bias-corrected logit of a share; a mean of many small sites would keep the bias.
 
-    Half a row is added to as many rows as a share with this error has.
+    Half a row is added to the number of rows that a share with this error has.
     """
     return place_as_share(value, value * (1 - value) / error**2)
 
 
 def place_evenly(value: float, error: float, rows: float) -> tuple[float, float]:
-    """Return the logit of a share and its variance, as a mean that weighs all sites alike needs it.
+    """Return the logit of a share and its variance for a mean with equal weights.
 
-    Without an error of its own it is a share of so many rows, the smaller class of an AUC.
+    A share without an error of its own is taken over ``rows`` rows, the smaller class of an AUC.
     """
     y, _ = place(value, error, "logit")
     return place_as_share(value, rows) if math.isnan(y) else center(value, error)

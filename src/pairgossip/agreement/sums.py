@@ -1,11 +1,11 @@
-"""Whether sites agree, from three sums of whole numbers: what a site adds, and how sums are read.
+"""Compare sites by three sums of whole numbers: each site's part, and how to read the sums.
 
 Every site rounds the logit of its statistic to a step and adds the rounded number, its square, and
-the square of its rounded standard error. So nobody, whoever works together, learns a site's logit
-from them to more than the step: squares are of the rounded number, not rounded on their own.
+the square of its rounded standard error. The square is that of the rounded number, so even members
+who collude learn a site's logit from the sums no more precisely than one step.
 
 `benchmarks.heterogeneity` measures how often the intervals hold, and `benchmarks.agreement_attacks`
-what members learn of each other.
+measures how much members learn of each other.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pairgossip.arrays import FloatArray
 from pairgossip.order_statistics.laws import t_quantile
 
 MOST_LOGIT = 5.0
-"""Logits beyond it, of shares below .0067 or above .9933, count as this."""
+"""Largest logit of either sign; larger ones, shares below .0067 or above .9933, are cut to this."""
 MOST_ERROR = 1.5
-"""Standard errors of logits above it count as this."""
+"""Largest standard error of a logit; larger ones are cut to this."""
 FEWEST_SITES = 6
-"""Sites below which nothing is added up: two that work together would leave too few others."""
+"""Smallest number of sites to add up: with fewer, two that collude leave too few others."""
 
 
 class Steps(NamedTuple):
-    """To what a site rounds."""
+    """The steps to which a site rounds its logit and its standard error."""
 
     logit: float = 0.25
     error: float = 0.05
 
     def round(self, y: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return logits and standard errors as whole numbers of steps; errors are not 0."""
+        """Return logits and standard errors as whole numbers of steps; errors are at least 1."""
         a = np.rint(np.clip(y, -MOST_LOGIT, MOST_LOGIT) / self.logit)
         w = np.rint(np.minimum(np.sqrt(v), MOST_ERROR) / self.error)
         return a, np.maximum(w, 1.0)
@@ -49,7 +49,7 @@ class Steps(NamedTuple):
         most, largest = round(MOST_LOGIT / self.logit), round(MOST_ERROR / self.error)
         if not (abs(total) <= n * most and n <= errors <= n * largest**2):
             return False
-        # Whole numbers with this sum are as even as can be, or lie at both ends.
+        # For this sum, squares are least if the numbers are nearly equal, most if at both ends.
         each, more = divmod(total, n)
         least = n * each**2 + more * (2 * each + 1)
         at_top, between = divmod(total + n * most, 2 * most)
@@ -62,22 +62,22 @@ CHOSEN = Steps()
 
 
 class Sites(NamedTuple):
-    """What sums tell; intervals are on the logit."""
+    """The results over all sites; intervals are on the logit."""
 
     mean: float
     interval: tuple[float, float]
     new: tuple[float, float]
     tau: float
     i_squared: float
-    """The part of the variance between sites that their own errors do not explain, 0 to 1."""
+    """The share of the variance between sites that their own errors do not explain, 0 to 1."""
 
 
 def read(n: int, sums: FloatArray, steps: Steps = CHOSEN, level: float = 0.95) -> Sites:
-    """Return what the sums over n sites tell."""
+    """Return the results from the sums over n sites."""
     step, (a, squares, errors) = steps.logit, sums / n
     s2 = max(0.0, (squares - a * a) * n / (n - 1))
-    # Sheppard: rounding adds a twelfth to the variance. It moves the mean only where sites lie
-    # within one step, by half a step at most; of normal ones as the exponential says.
+    # Sheppard: rounding adds 1/12 to the variance. It moves the mean only where sites lie within
+    # one step, by at most half a step; for normal values by the exponential below.
     true = max(0.0, s2 - 1 / 12)
     moved = step / 2 * math.exp(-2 * math.pi**2 * true)
     tau2 = max(0.0, true * step**2 - errors * steps.error**2)

@@ -1,1 +1,1 @@
-"""The arguments of front doors, declared once; no module here imports numpy."""
+"""The arguments of the front doors, declared once; no module here imports numpy."""

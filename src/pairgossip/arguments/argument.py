@@ -1,10 +1,10 @@
 """One argument: its values, its check, and its spelling on the command line and the page.
 
-A front door declares its arguments as the fields of a dataclass, those with a rule or a spelling
-by `argument(...)`. Its request inherits the fields, so type checkers and editors see plain
-attributes; the command line's options, the page's settings, the code that the page shows and the
-refusals are loops over `declared(...)`. Public signatures stay written out, and a test holds them
-equal to the declarations.
+A front door declares its arguments as the fields of a dataclass; `argument(...)` declares those
+that have a rule or a spelling. Its request inherits the fields, so type checkers and editors see
+plain attributes. The options of the command line, the settings of the page, the code that the page
+shows and the checks are loops over `declared(...)`. Public signatures are written out, and a test
+checks that they equal the declarations.
 """
 
 from __future__ import annotations
@@ -35,40 +35,40 @@ class Argument:
 
     name: str = ""
     kind: type = str
-    """The type of text: ``str``, ``int`` or ``float``; ``object`` if only Python has its values."""
+    """The type of the value as text: ``str``, ``int`` or ``float``; ``object`` for Python only."""
     default: Any = None
-    """The value unless given; None where it depends on other arguments."""
+    """The default value; None where it depends on other arguments."""
     noun: str = ""
-    """The name in refusals, such as "edge law"; the argument's own if empty."""
+    """The name in messages, such as "edge law"; the argument's own name if empty."""
     choices: Collection[str] = ()
-    """The names it may have, any text if empty; a mapping also says what the page calls them."""
+    """The names it accepts; any text if empty. A mapping also has the page's text for each."""
     takes_others: bool = False
-    """Whether Python also takes other values than names, which are checked elsewhere."""
+    """Whether Python also accepts values other than names; they are checked elsewhere."""
     least: float = -math.inf
     most: float = math.inf
-    """The limits of a number, which belong to it; without the least one it is checked elsewhere."""
+    """The limits of a number, inclusive; without a lower limit it is checked elsewhere."""
     belongs_to: str = ""
-    """The only method that takes it; any if empty."""
+    """The only method that takes it; any method if empty."""
     reason: str = ""
-    """Why other methods take none, such as "chooses its steps itself"."""
+    """Why other methods do not take it, such as "chooses its steps itself"."""
 
     help: str = ""
-    """The sentence of ``--help``; the command line has no such option if it is empty."""
+    """The sentence in ``--help``; if empty, the command line has no such option."""
     option: str = ""
-    """The option's name, if it is not the argument's."""
+    """The name of the option, if it differs from the argument's."""
     group: str = "method"
-    """The group of options it is in; only those of the method are made from declarations."""
+    """The group of its option; only options of the group "method" are made from declarations."""
     shown: Any = None
-    """The option's default, shown by ``--help``; None if the help says what happens without it."""
+    """The default that ``--help`` shows; None if the help text itself says it."""
     is_needed: bool = False
-    """Whether ``--help`` lists it among what is needed most."""
+    """Whether ``--help`` lists it among the most needed options."""
     label: str = ""
-    """The label of its field on the page; the page has no such field if it is empty."""
+    """The label of its field on the page; if empty, the page has no such field."""
     placeholder: str = ""
     """The text in an empty field of the page."""
 
     def check(self, value: Any) -> Any:
-        """Return the value as it is used; raise `InputError` unless it is a possible one."""
+        """Return the value in canonical form; raise `InputError` if it is not allowed."""
         try:
             return self._check(value)
         except InputError as problem:
@@ -90,7 +90,7 @@ class Argument:
         return real(f"The {noun}", value, self.least, self.most)
 
     def refuse_other_method(self, method: str, value: Any) -> None:
-        """Raise `InputError` if a value is given that the method has no use for."""
+        """Raise `InputError` if a value is given for a method that does not use it."""
         is_default = value is None or (isinstance(value, str) and canonical(value) == self.default)
         if is_default or self.belongs_to == method:
             return
@@ -104,21 +104,21 @@ class Argument:
 
 
 def argument(default: _Value, **facts: Any) -> _Value:
-    """Declare an argument as a field of a dataclass; facts are fields of `Argument`."""
+    """Declare an argument as a field of a dataclass; ``facts`` are fields of `Argument`."""
     kind = {} if default is None else {"kind": type(default)}
     made = Argument(default=default, **(kind | facts))
     return field(default=default, metadata={"argument": made})
 
 
 def vary(door: type[DataclassInstance], name: str, **facts: Any) -> Any:
-    """Declare an argument that another front door has too, with facts that differ."""
+    """Declare an argument of another front door again, with some facts changed."""
     one = replace(declared(door)[name], **facts)
     return field(default=one.default, metadata={"argument": one})
 
 
 @cache
 def declared(door: type[DataclassInstance]) -> Mapping[str, Argument]:
-    """Return the arguments with a rule or a spelling, by name and in the order of the fields."""
+    """Return the declared arguments by name, in the order of the fields."""
     return {
         each.name: replace(each.metadata["argument"], name=each.name)
         for each in fields(door)
@@ -127,12 +127,12 @@ def declared(door: type[DataclassInstance]) -> Mapping[str, Argument]:
 
 
 def on_page(door: type[DataclassInstance]) -> dict[str, Argument]:
-    """Return by name the declared arguments that have a field on the page."""
+    """Return the declared arguments that have a field on the page, by name."""
     return {name: one for name, one in declared(door).items() if one.label}
 
 
 def check_declared(request: Any) -> None:
-    """Replace every argument by the value that is used; raise `InputError` for a wrong one."""
+    """Replace every argument by its canonical value; raise `InputError` for a wrong one."""
     door: type[DataclassInstance] = type(request)
     for name, one in declared(door).items():
         value = getattr(request, name)

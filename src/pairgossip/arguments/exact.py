@@ -1,4 +1,4 @@
-"""The arguments of `exact`, of `test`, and those that `summarize` shares with them."""
+"""The arguments of `exact` and `test`, and those that `summarize` shares with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 @dataclass(kw_only=True)
 class RowArguments:
-    """The rows and what is asked of them, as `exact` and `summarize` document them."""
+    """The rows and the kind of statistic, as `exact` and `summarize` document them."""
 
     data: Any
     kernel: Any
@@ -33,7 +33,7 @@ class RowArguments:
 
 @dataclass(kw_only=True)
 class StatisticArguments(RowArguments):
-    """The rows and the statistic of them, as `exact` documents them."""
+    """The rows and the statistic, as `exact` documents them."""
 
     columns: Sequence[Any] | str | None = None
     groups: Any = None

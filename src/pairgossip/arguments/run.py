@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pairgossip.progress import Show
 
 LARGEST_SEED = 2**128 - 1
-"""The seeds that Python draws for a run without one have 128 bits; larger ones are refused."""
+"""Largest seed; Python draws seeds of 128 bits where none is given, and larger ones are refused."""
 
 
 @dataclass(kw_only=True)

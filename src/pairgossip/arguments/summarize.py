@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class SummarizeArguments(RowArguments):
-    """The rows, the first reading and the cells, as `summarize` documents them."""
+    """The rows, the default reading and the cells, as `summarize` documents them."""
 
     columns: Sequence[Any] | str | None = None
     cells: Any = None

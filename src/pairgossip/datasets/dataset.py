@@ -19,7 +19,7 @@ from pairgossip.checks import choice
 from pairgossip.errors import PairgossipError, unknown_name
 
 _MOST_NAMES = 12
-"""How many columns are listed by name; of more, only the ends."""
+"""Number of columns up to which all are named; of more, only the first two and the last are."""
 _REPORTED_LICENSE = "CC BY 4.0 at UCI, as redistributors report; scikit-learn's copy states none"
 """The terms of the UCI data taken from scikit-learn, whose descriptions name no license."""
 
@@ -28,17 +28,17 @@ _REPORTED_LICENSE = "CC BY 4.0 at UCI, as redistributors report; scikit-learn's 
 class Dataset:
     """Named columns of numbers, one row per observation.
 
-    It is an array of all its columns wherever data are taken, as in ``pg.exact(engel(),
-    "kendall")``; one column is ``engel()["income"]``.
+    It converts to an array of all its columns wherever data are accepted, as in
+    ``pg.exact(engel(), "kendall")``; one column is ``engel()["income"]``.
 
     Attributes
     ----------
     name, columns
-        What it is called, and the names of its columns.
+        The name of the data set, and the names of its columns.
     values
         The numbers, shape (rows, columns), read-only.
     description, source, license
-        What it holds, where it comes from, and under which terms.
+        The content, the origin, and the terms of use.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Dataset:
 
     @property
     def column_list(self) -> str:
-        """The names of the columns for people to read, shortened if there are many."""
+        """The names of the columns, shortened if there are many."""
         if len(self.columns) <= _MOST_NAMES:
             return ", ".join(self.columns)
         first, second, *_, last = self.columns
@@ -101,7 +101,7 @@ def read_shipped(file: str) -> tuple[tuple[str, ...], FloatArray]:
 
 @cache
 def _parse(content: bytes, zipped: bool) -> tuple[tuple[str, ...], FloatArray]:
-    """Return column names and numbers, which nobody can change: so once for all who ask."""
+    """Return column names and numbers; both are immutable, so they are cached for all callers."""
     text = (gzip.decompress(content) if zipped else content).decode("ascii")
     header, *rows = csv.reader(io.StringIO(text))
     values = np.array([[float(cell or "nan") for cell in row] for row in rows])
@@ -180,7 +180,7 @@ def breast_cancer_wisconsin(missing: str = "median", standardize: bool = False) 
     Parameters
     ----------
     missing
-        What becomes of the 16 cases without the feature bare_nuclei: "median" gives them the
+        How the 16 cases without the feature bare_nuclei are treated: "median" gives them the
         median of the others (699 rows), "drop" leaves them out (683 rows).
     standardize
         Whether to center every feature and divide it by its standard deviation.

@@ -51,13 +51,13 @@ _WHOLE = 0.01
 
 
 def is_of_order(kernel: AnyKernel) -> bool:
-    """Tell whether a statistic has a law under the null that only depends on ties."""
+    """Return whether a statistic has a law under the null that only depends on ties."""
     formulas = tuple(part.formula for part in kernel.components)
     return formulas == ORDER_KERNELS.get(kernel.name)
 
 
 def has_null_law(pairs: Pairs, null: float | None) -> bool:
-    """Tell whether rows are tested by the law under the null: plain ones, against its own null.
+    """Return whether rows are tested by the law under the null: plain ones, against its own null.
 
     Raise `InputError` if ties count otherwise than half, so that the usual null is not the null.
     """

@@ -1,4 +1,4 @@
-"""One HTML page without script, for reading on a desk, a phone and paper; it needs nothing else.
+"""One HTML page without script, for a desk, a phone and paper; it needs no other file.
 
 >>> page = Page("Validation", (Value("0.83", "95 % interval: 0.81 to 0.85"),))
 >>> page.to_html().startswith("<!doctype html>")
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""What a browser may load for a page: nothing but the styles that stand in it."""
+"""Content policy of a page: a browser may load nothing but the styles inside it."""
 _STYLE = """
 .pairgossip { font: 16px/1.5 system-ui, -apple-system, sans-serif; color: #1b1f24; background: #fff;
   color-scheme: light; overflow-wrap: break-word; }
@@ -90,9 +90,9 @@ _STYLE = """
   .pairgossip .wide { overflow: visible; }
 }
 """
-"""Looks of all parts, which touch nothing outside an element of this class.
+"""The styles of all parts; they affect nothing outside an element of this class.
 
-The class stands twice where notebooks are as particular about tables as these looks are.
+The class is written twice where the styles of notebooks for tables would otherwise win.
 """
 _PAGE_STYLE = """
 html { background: #fff; -webkit-text-size-adjust: 100%; }
@@ -109,13 +109,13 @@ _NOTEBOOK_STYLE = """
 
 @dataclass(frozen=True)
 class Page:
-    """A title and what stands under it."""
+    """A title and the parts under it."""
 
     title: str
     parts: tuple[Part, ...]
 
     def to_html(self) -> str:
-        """Return the page as one text."""
+        """Return the page as one HTML document."""
         title = escape(self.title)
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -127,16 +127,16 @@ class Page:
         )
 
     def to_markup(self) -> str:
-        """Return what stands under the title as HTML, for a page that has looks of its own."""
+        """Return the parts as HTML without the title, for a page that has its own styles."""
         return _join(self.parts)
 
     def write(self, path: Path) -> None:
-        """Write the page so that a failure leaves what was there before."""
+        """Write the page; if writing fails, the old file stays."""
         files.write_text(path, [self.to_html()])
 
 
 def show(parts: Iterable[Part]) -> str:
-    """Return some parts as HTML for a notebook, whose own look stays as it is."""
+    """Return parts as HTML for a notebook, without changing the notebook's own styles."""
     style = f"<style>{_STYLE}{_NOTEBOOK_STYLE}</style>"
     return f'<div class="pairgossip">{style}\n{_join(parts)}</div>\n'
 

@@ -1,7 +1,7 @@
-"""What a page is made of; each part writes itself, so a new one is one class with `to_html`.
+"""The parts of a page; each writes itself, so a new part is one class with `to_html`.
 
-All text is escaped, with characters that control how it looks spelled out. In paragraphs, captions,
-facts and tables, text between backticks is set as code.
+All text is escaped, and control characters are spelled out. In paragraphs, captions, facts and
+tables, text between backticks is set as code.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pairgossip.pictures.picture import Picture
 from pairgossip.text import align_columns, clean_text, printable
 
 _LONGEST = 10_000
-"""Characters of one text; a longer one is cut."""
+"""Largest number of characters of one text; a longer one is cut."""
 _CODE = re.compile("`([^`]+)`")
 _BRACKETS = re.compile(r" (\([^()<>]*\)|\[[^\[\]<>]*\])")
-"""What stands in brackets after a number, such as its interval."""
+"""Text in brackets after a number, such as its interval."""
 
 
 class Part(Protocol):
-    """One thing on a page."""
+    """One part of a page."""
 
     def to_html(self) -> str:
-        """Return it as HTML."""
+        """Return the part as HTML."""
 
 
 class Heading(NamedTuple):
-    """The title of what follows; level 1 is the page's own."""
+    """A heading; level 1 is the page's own title."""
 
     text: str
     level: int = 2
@@ -40,7 +40,7 @@ class Heading(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """Sentences."""
+    """A paragraph of text."""
 
     text: str
 
@@ -50,7 +50,7 @@ class Paragraph(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The number that the page is about, and how sure it is."""
+    """The main number of the page, and a note about its uncertainty."""
 
     text: str
     note: str = ""
@@ -62,7 +62,7 @@ class Value(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """What was said elsewhere, word for word."""
+    """A quotation, word for word."""
 
     paragraphs: tuple[str, ...]
 
@@ -73,17 +73,17 @@ class Quote(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Text in lines, as it is in a file."""
+    """Lines of text, kept as they are in a file."""
 
     text: str
 
     def to_html(self) -> str:
-        """Return the lines as they are."""
+        """Return the lines unchanged."""
         return f"<pre>{html.escape(printable(self.text))}</pre>\n"
 
 
 class Figure(NamedTuple):
-    """A picture and what it says."""
+    """A picture and its caption."""
 
     picture: Picture
     caption: str = ""
@@ -95,7 +95,7 @@ class Figure(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Names, and what is said of each."""
+    """Names and their values, in two columns."""
 
     rows: tuple[tuple[str, str], ...]
 
@@ -115,20 +115,20 @@ class Table(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
     caption: str = ""
     text: tuple[bool, ...] = ()
-    """Which columns are text; unless given the first is, and the others are numbers."""
+    """Whether each column is text; by default the first is text and the others are numbers."""
 
     def drop_empty(self) -> Table:
-        """Return the table without the columns in which nothing is known."""
+        """Return the table without its empty columns."""
         kept = [at for at in range(len(self.header)) if any(row[at] for row in self.rows)]
         header, *rows = (tuple(row[at] for at in kept) for row in (self.header, *self.rows))
         return self._replace(header=header, rows=tuple(rows))
 
     def to_text(self) -> str:
-        """Return the header and the rows as lines of equal columns."""
+        """Return the header and the rows as lines with aligned columns."""
         return "\n".join(align_columns([self.header, *self.rows]))
 
     def to_html(self) -> str:
-        """Return a table in a box of its own, which scrolls where it is narrower."""
+        """Return the table in a box that scrolls where the page is narrower."""
         if any(len(row) != len(self.header) for row in self.rows):
             raise InputError(f"Every row of a table needs {len(self.header)} texts, as its header.")
         is_text = self.text or tuple(number == 0 for number in range(len(self.header)))
@@ -146,7 +146,7 @@ class Table(NamedTuple):
 
 
 def _write_row(row: tuple[str, ...], kinds: list[str]) -> str:
-    """Return the cells of a row, of which the first is its header."""
+    """Return the cells of a row; the first is its header."""
     first, *others = (
         (kind, _keep_together(write_words(text)) if kind else write_words(text))
         for kind, text in zip(kinds, row, strict=True)
@@ -157,15 +157,15 @@ def _write_row(row: tuple[str, ...], kinds: list[str]) -> str:
 
 
 def _keep_together(words: str) -> str:
-    """Let a line of numbers break only between what is in brackets and what is not."""
+    """Let a number break only before the brackets that follow it."""
     return _BRACKETS.sub(r" <span>\1</span>", words)
 
 
 def escape(text: object) -> str:
-    """Return text as HTML on one line, with control characters spelled out."""
+    """Return text as one line of HTML, with control characters spelled out."""
     return html.escape(clean_text(text, _LONGEST))
 
 
 def write_words(text: object) -> str:
-    """Return text as HTML on one line; what stands between backticks is code."""
+    """Return text as one line of HTML; text between backticks becomes code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))

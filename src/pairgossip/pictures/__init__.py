@@ -1,1 +1,1 @@
-"""Pictures as data: lines, areas and dots with their axes, drawn as SVG or by matplotlib."""
+"""Pictures as data: lines, areas and dots with their axes, drawn as SVG or with matplotlib."""

@@ -1,4 +1,4 @@
-"""A picture by matplotlib, which is loaded by who draws."""
+"""A picture drawn with matplotlib, which is imported only when drawing."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from pairgossip.pictures.picture import Picture
 
 _WIDTH, _HEIGHT, _SQUARE, _ROW = 7.0, 4.5, 5.2, 0.32
-"""Sizes of figures and of a row of a forest plot, in inches."""
+"""Sizes of figures, and the height of a row of a forest plot, in inches."""
 _DOTS = 2_000
-"""Dots across axes for which lines are thinned: what a printer shows of 7 inches."""
+"""Dots across the axes to which lines are thinned: the resolution of a printer at 7 inches."""
 _FONT = 10.0
-"""Size of the letters of names of rows, in points."""
+"""Size of the letters in names of rows, in points."""
 _LONGEST, _LONGEST_NAME = 90, 36
-"""Characters of a text, and of the name of a row; longer ones leave the axes no room."""
+"""Largest numbers of characters of a text and of a row's name; longer ones squeeze the axes."""
 _POINTS = 0.75
 """Points per pixel."""
 
 
 class AxesCanvas:
-    """Draws on axes of matplotlib."""
+    """Draws on matplotlib axes."""
 
     def __init__(self, ax: Axes, x: Scale, y: Scale) -> None:
         self._ax, self._x, self._y = ax, x, y
@@ -47,7 +47,7 @@ class AxesCanvas:
         style: str = "-",
         label: str = "",
     ) -> None:
-        """Draw one line for all that NaN separates."""
+        """Draw one line per run of points; NaN separates runs."""
         x, y = self._thin(x, y)
         look: Any = {"color": color, "linestyle": style, "linewidth": width * _POINTS}
         self._ax.plot(x, y, label=write_plainly(label), **look)
@@ -55,7 +55,7 @@ class AxesCanvas:
     def polygon(
         self, x: FloatArray, y: FloatArray, *, color: str, opacity: float, label: str = ""
     ) -> None:
-        """Fill every polygon; the first has the label."""
+        """Fill every polygon; only the first carries the label."""
         x, y = self._thin(x, y)
         for run in find_runs(~np.isnan(x)):
             look: Any = {"color": color, "alpha": opacity, "linewidth": 0}
@@ -72,7 +72,7 @@ class AxesCanvas:
         radii: FloatArray,
         label: str = "",
     ) -> None:
-        """Draw the markers whose middles lie on the axes, whole."""
+        """Draw the markers whose centers lie on the axes, without clipping them."""
         is_inside = is_on_axis(self._x, x) & is_on_axis(self._y, y)
         x, y = self._x.hold(x)[is_inside], self._y.hold(y)[is_inside]
         look: Any = {"color": color, "marker": marker, "linewidths": 0, "clip_on": False}
@@ -80,7 +80,7 @@ class AxesCanvas:
         self._ax.scatter(x, y, s=sizes, label=write_plainly(label), zorder=3, **look)
 
     def _thin(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the points that can be seen, with a NaN after each line."""
+        """Return the points that make a visible difference, with a NaN after each line."""
         x, y = self._x.hold(x), self._y.hold(y)
         across, up = _DOTS * self._x.place(x), _DOTS * self._y.place(y)
         runs = find_runs(~np.isnan(across) & ~np.isnan(up))
@@ -93,17 +93,17 @@ class AxesCanvas:
 
 
 _SIDES = {"o": 4.0, "s": np.pi, "D": np.pi}
-"""Squares of the sides of markers of one area; those of matplotlib are measured by them."""
+"""Squared sides of markers of equal area; matplotlib measures squares and diamonds by sides."""
 
 
 def write_plainly(text: str, longest: int = _LONGEST) -> str:
-    """Return text in which matplotlib finds no formula and no private name."""
+    """Return text that matplotlib does not take for a formula or for a private name."""
     plain = clean_text(text, longest).replace("$", r"\$")
     return f" {plain}" if plain.startswith("_") else plain
 
 
 def draw_picture(picture: Picture, ax: Axes | None) -> Axes:
-    """Draw on the axes given, or on new ones, and return them; see `Picture.draw`."""
+    """Draw on the given axes, or on new ones, and return them; see `Picture.draw`."""
     is_new = ax is None or not ax.has_data()
     ax = _open_axes(picture) if ax is None else ax
     x, y = picture.scales()
@@ -129,7 +129,7 @@ def _open_axes(picture: Picture) -> Axes:
 
 
 def _join(ax: Axes, x: Scale, y: Scale) -> tuple[Scale, Scale]:
-    """Return axes that also show what was there before."""
+    """Return axes that also show what was drawn before."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     ends = np.minimum if y.low < y.high else np.maximum
     others = np.maximum if y.low < y.high else np.minimum
@@ -140,7 +140,7 @@ def _join(ax: Axes, x: Scale, y: Scale) -> tuple[Scale, Scale]:
 
 
 def _set_axes(ax: Axes, picture: Picture, x: Scale, y: Scale) -> None:
-    """Set ranges, ticks and words."""
+    """Set ranges, ticks and labels."""
     if picture.x_log:
         ax.set_xscale("log")
         ax.minorticks_off()
@@ -151,7 +151,7 @@ def _set_axes(ax: Axes, picture: Picture, x: Scale, y: Scale) -> None:
     ax.set_xlabel(write_plainly(picture.x_label))
     ax.set_ylabel("" if picture.rows else write_plainly(picture.y_label))
     if picture.title:
-        pad = 24.0 if picture.rows else None  # above what the names of rows are
+        pad = 24.0 if picture.rows else None  # above the headings of names and notes
         ax.set_title(write_plainly(picture.title), fontsize="medium", pad=pad)
     if picture.is_square:
         ax.set_box_aspect(1)
@@ -161,7 +161,7 @@ def _set_axes(ax: Axes, picture: Picture, x: Scale, y: Scale) -> None:
 
 
 def _write_rows(ax: Axes, picture: Picture) -> None:
-    """Write names of rows at the left and their notes at the right, with what they are above."""
+    """Write the names of rows at the left and their notes at the right, under their headings."""
     names, notes = (
         [write_plainly(text, _LONGEST_NAME) for text in texts]
         for texts in (picture.rows, picture.notes)

@@ -1,7 +1,7 @@
-"""What a picture is made of; each part draws itself on a canvas, in the coordinates of the data.
+"""The parts of a picture; each draws itself on a canvas, in the coordinates of the data.
 
-On a canvas NaN is a gap, and an infinite value lies on the border. So a new part is one class here,
-and a new way of drawing is one class that has the methods of `Canvas`.
+On a canvas NaN is a gap, and an infinite value lies on the border. A new part is one class here;
+a new way of drawing is one class with the methods of `Canvas`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pairgossip.pictures.palette import MAIN, MUTED
 Ends = tuple[FloatArray, FloatArray]
 """The lower and the upper ends of bars, as coordinates."""
 _BAR_WIDTH = 1.3
-"""Width of the bars of dots, in pixels."""
+"""Width of the bars through dots, in pixels."""
 
 
 class Canvas(Protocol):
-    """What parts are drawn on; lengths are pixels of 1/96 inch."""
+    """The surface that parts are drawn on; lengths are pixels of 1/96 inch."""
 
     def polyline(
         self,
@@ -38,7 +38,7 @@ class Canvas(Protocol):
     def polygon(
         self, x: FloatArray, y: FloatArray, *, color: str, opacity: float, label: str = ""
     ) -> None:
-        """Fill what lies inside the corners; NaN separates polygons."""
+        """Fill the polygon with these corners; NaN separates polygons."""
 
     def markers(
         self,
@@ -54,24 +54,24 @@ class Canvas(Protocol):
 
 
 class Part(Protocol):
-    """One thing that a picture shows."""
+    """One element of a picture."""
 
     @property
     def label(self) -> str:
-        """Its name in the legend; empty if it has no place there."""
+        """The name in the legend; empty if it has no entry there."""
 
     def draw(self, canvas: Canvas) -> None:
-        """Draw it."""
+        """Draw the part."""
 
     def reach(self) -> tuple[FloatArray, FloatArray]:
-        """Return the x and the y that axes without a given range must show."""
+        """Return the x and the y values that axes without a given range must show."""
 
     def sample(self) -> Part:
-        """Return what shows its look in a legend, from 0 to 1 on both axes."""
+        """Return a sample of its look for the legend, from 0 to 1 on both axes."""
 
 
 class Line(NamedTuple):
-    """A curve; with ``steps`` a value holds until the next x, as in a survival curve."""
+    """A curve; with ``steps`` each value holds until the next x, as in a survival curve."""
 
     x: FloatArray
     y: FloatArray
@@ -104,7 +104,7 @@ class Line(NamedTuple):
 
 
 class Area(NamedTuple):
-    """What lies between two curves over x, such as a band."""
+    """The area between two curves over x, such as a band."""
 
     x: FloatArray
     low: FloatArray
@@ -115,7 +115,7 @@ class Area(NamedTuple):
     steps: bool = False
 
     def draw(self, canvas: Canvas) -> None:
-        """Draw a polygon for every stretch on which both curves are known."""
+        """Draw one polygon per stretch on which both curves have values."""
         x, low, high = _columns(self.x, self.low, self.high)
         if self.steps:
             x, low, high = hold_values(x, low, high)
@@ -138,7 +138,7 @@ class Area(NamedTuple):
 
 
 class Region(NamedTuple):
-    """What lies inside a closed line, such as where a curve is for certain."""
+    """The inside of a closed line, such as the region that holds a curve for certain."""
 
     x: FloatArray
     y: FloatArray
@@ -147,7 +147,7 @@ class Region(NamedTuple):
     opacity: float = 0.2
 
     def draw(self, canvas: Canvas) -> None:
-        """Draw the polygon; NaN separates several."""
+        """Draw the polygon; NaN separates several polygons."""
         x, y = _columns(self.x, self.y)
         canvas.polygon(x, y, color=self.color, opacity=self.opacity, label=self.label)
 
@@ -161,7 +161,7 @@ class Region(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """Points, with bars from one end to another where they have them."""
+    """Points, with error bars where these are given."""
 
     x: FloatArray
     y: FloatArray
@@ -188,13 +188,13 @@ class Dots(NamedTuple):
         canvas.markers(x, y, color=self.color, marker=self.marker, radii=radii, label=self.label)
 
     def reach(self) -> tuple[FloatArray, FloatArray]:
-        """Return all points and the ends of their bars."""
+        """Return all points and the ends of their error bars."""
         return np.concatenate((self.x, *(self.x_ends or ()))), np.concatenate(
             (self.y, *(self.y_ends or ()))
         )
 
     def sample(self) -> Part:
-        """Return one point with its bar."""
+        """Return one point with its error bar."""
         middle = np.array([0.5])
         ends = (np.array([0.0]), np.array([1.0]))
         return Dots(
@@ -227,7 +227,7 @@ class Rule(NamedTuple):
             canvas.polyline(across, np.full(2, self.y), width=1.2, **look)
 
     def reach(self) -> tuple[FloatArray, FloatArray]:
-        """Return where it stands."""
+        """Return its position."""
         x, y = ([] if at is None else [at] for at in (self.x, self.y))
         return np.array(x), np.array(y)
 
@@ -245,14 +245,14 @@ def hold_values(x: FloatArray, *curves: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def find_runs(is_known: BoolArray) -> list[slice]:
-    """Return the stretches on which all values are known."""
+    """Return the stretches without unknown values."""
     bounded = np.concatenate(([False], is_known, [False]))
     ends = np.flatnonzero(bounded[1:] != bounded[:-1])
     return [slice(int(start), int(stop)) for start, stop in ends.reshape(-1, 2)]
 
 
 def find_lone(x: FloatArray, y: FloatArray) -> BoolArray:
-    """Tell which points have no neighbor to draw a line to."""
+    """Return which points have no neighbor to draw a line to."""
     is_lone = np.zeros(len(x), dtype=np.bool_)
     for run in find_runs(~np.isnan(x) & ~np.isnan(y)):
         is_lone[run] = run.stop - run.start == 1
@@ -260,7 +260,7 @@ def find_lone(x: FloatArray, y: FloatArray) -> BoolArray:
 
 
 def _columns(*columns: FloatArray) -> tuple[FloatArray, ...]:
-    """Return numbers of a part as arrays of one length."""
+    """Return the coordinates of a part as arrays of one length."""
     arrays = tuple(np.asarray(column, dtype=np.float64) for column in columns)
     if any(array.ndim != 1 for array in arrays) or len({len(array) for array in arrays}) > 1:
         shapes = " and ".join(str(array.shape) for array in arrays)
@@ -269,18 +269,18 @@ def _columns(*columns: FloatArray) -> tuple[FloatArray, ...]:
 
 
 def _close(rings: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
-    """Join the ways there and back of several polygons, with NaN between them."""
+    """Join the outlines of several polygons, out and back, with NaN between them."""
     gap = np.array([np.nan])
     return np.concatenate([gap, *(part for ring in rings for part in (*ring, gap))])
 
 
 def _join_bars(low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return one coordinate of separate lines, each from its low to its high end."""
+    """Return one coordinate of separate lines, each from its low end to its high end."""
     return np.column_stack((low, high, np.full(len(low), np.nan))).ravel()
 
 
 _RADIUS, _LARGEST_RADIUS, _LEAST_RADIUS = 3.4, 6.5, 2.2
-"""Sizes of markers, in pixels: one of no size of its own, and the largest and least of those."""
+"""Radii of markers, in pixels: the default, and the largest and smallest of sized markers."""
 
 
 def _radii(sizes: FloatArray | None, count: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A picture as data: what it shows, its axes and its words; drawn as SVG or by matplotlib.
+"""A picture as data: its parts, axes and labels; drawn as SVG or with matplotlib.
 
 >>> import numpy as np
 >>> chance = Line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), style="--", color=MUTED)
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Picture:
-    """Parts, drawn in their order, with what stands around them."""
+    """Parts, drawn in their order, with axes and labels around them."""
 
     parts: tuple[Part, ...]
     x_label: str
@@ -50,19 +50,19 @@ class Picture:
     x_log: bool = False
     is_square: bool = False
     rows: tuple[str, ...] = ()
-    """Names at y = 0, 1, ... from the top down in place of the numbers of the y axis."""
+    """Names at y = 0, 1, ... from the top down, in place of the numbers of the y axis."""
     notes: tuple[str, ...] = ()
     """One text per row, at the right."""
     notes_label: str = ""
-    """What the notes are; it stands above them."""
+    """The heading above the notes."""
     below: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Lines of text under the x axis, each with its name and a text per entry of `below_at`."""
     below_at: tuple[float, ...] = ()
-    """Where the texts below stand, and the ticks of the x axis with them."""
+    """Positions on the x axis of the texts below, and of its ticks."""
     below_label: str = ""
-    """What the texts below are, such as "Number at risk"."""
+    """The heading of the texts below, such as "Number at risk"."""
     description: str = ""
-    """What the picture shows, for people who cannot see it."""
+    """A description of the picture for people who cannot see it."""
 
     def __post_init__(self) -> None:
         if self.notes and len(self.notes) != len(self.rows):
@@ -75,7 +75,7 @@ class Picture:
             )
 
     def scales(self) -> tuple[Scale, Scale]:
-        """Return the two axes, which show all parts where no range is given."""
+        """Return the two axes; without a given range they show all parts."""
         reaches = [part.reach() for part in self.parts]
         x, y = (
             np.concatenate([np.zeros(0), *(np.ravel(reach[axis]) for reach in reaches)])
@@ -87,13 +87,13 @@ class Picture:
         return fit_scale("x", self.x_range, x, self.x_log), fit_scale("y", y_range, y)
 
     def draw(self, ax: Axes | None = None) -> Axes:
-        """Draw with matplotlib, on the axes given or on new ones, and return them."""
+        """Draw with matplotlib, on the given axes or on new ones, and return them."""
         from pairgossip.pictures.figure import draw_picture
 
         return draw_picture(self, ax)
 
     def to_svg(self, width: int = 480) -> str:
-        """Return the picture as SVG of so many pixels, without script."""
+        """Return the picture as SVG of this width in pixels, without script."""
         from pairgossip.pictures.svg_layout import write_svg
 
         return write_svg(self, width)

@@ -1,4 +1,4 @@
-"""Axes: the range that they show, where their ticks stand, and how these are labeled."""
+"""Axes: their range, the positions of their ticks, and the labels of these."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.errors import InputError
 
 Range = tuple[float, float]
-"""The values at the left and right, or lower and upper, end of an axis."""
+"""The values at the left and right, or at the lower and upper, end of an axis."""
 _MARGIN = 0.04
 """Share of an axis left free on each side of the values, where no range is given."""
 _LARGEST, _LEAST = 1e150, 1e-150
-"""Sizes beyond which values are drawn as if they were infinite, and differences or values of
-logarithmic axes as if they were 0: ratios and squares must be finite."""
+"""Sizes above which values are drawn as infinite, and below which differences, or values on a
+logarithmic axis, are drawn as 0; the limits keep ratios and squares finite."""
 _LEAST_SHARE = 1e-9
-"""Length of an axis, as a share of its values, below which they are drawn as one value."""
+"""Smallest length of an axis relative to its values; a shorter one is drawn as a single value."""
 _MOST_ZEROS = 6
-"""Digits before the point, or zeros after it, beyond which a tick is labeled with an exponent."""
+"""Most digits before the point, or zeros after it; beyond them a tick has an exponent."""
 _MINUS = "\N{MINUS SIGN}"
 
 
 class Scale(NamedTuple):
-    """An axis: its range, and whether equal lengths are equal ratios."""
+    """An axis: its range, and whether it is logarithmic."""
 
     low: float
     high: float
     is_log: bool = False
 
     def place(self, values: FloatArray) -> FloatArray:
-        """Return where values are between the two ends, 0 to 1."""
+        """Return the positions of values between the two ends, from 0 to 1."""
         low, high = (math.log10(end) if self.is_log else end for end in self[:2])
         held = self.hold(values)
         with np.errstate(invalid="ignore"):
             return ((np.log10(held) if self.is_log else held) - low) / (high - low)
 
     def hold(self, values: FloatArray) -> FloatArray:
-        """Return values with infinite ones at the ends of the axis, and NaN where none can be."""
+        """Return values with infinite ones at the ends of the axis, and NaN for impossible ones."""
         least, most = sorted(self[:2])
         values = np.asarray(values, dtype=np.float64)
         held = np.where(values > _LARGEST, most, np.where(values < -_LARGEST, least, values))
@@ -49,18 +49,18 @@ class Scale(NamedTuple):
         return np.where(held < 0, np.nan, positive)
 
     def ticks(self, most: int) -> FloatArray:
-        """Return at most so many nice values of the axis, and one more at times."""
+        """Return about ``most`` round values of the axis, at times one more."""
         low, high = sorted(self[:2])
         return _log_ticks(low, high, most) if self.is_log else linear_ticks(low, high, most)
 
 
 def is_on_axis(scale: Scale, values: FloatArray) -> BoolArray:
-    """Tell which values lie between the ends of an axis."""
+    """Return which values lie between the ends of an axis."""
     return np.abs(scale.place(values) - 0.5) <= 0.5 + 1e-9
 
 
 def fit_scale(name: str, given: Range | None, values: FloatArray, is_log: bool = False) -> Scale:
-    """Return an axis with the range given, or one that shows all values."""
+    """Return an axis with the given range, or one that shows all values."""
     if given is not None:
         return _check_range(name, given, is_log)
     values = np.asarray(values, dtype=np.float64)
@@ -76,7 +76,7 @@ def fit_scale(name: str, given: Range | None, values: FloatArray, is_log: bool =
 
 
 def _is_flat(low: float, high: float) -> bool:
-    """Tell whether two ends are too near to each other for numbers between them."""
+    """Return whether two ends are too close to each other to have numbers between them."""
     return abs(high - low) <= max(_LEAST, _LEAST_SHARE * max(abs(low), abs(high)))
 
 
@@ -90,7 +90,7 @@ def _check_range(name: str, given: Range, is_log: bool) -> Scale:
 
 
 def linear_ticks(low: float, high: float, most: int = 6) -> FloatArray:
-    """Return multiples of 1, 2 or 5 times a power of ten, at most so many, from low to high."""
+    """Return at most ``most`` multiples of 1, 2 or 5 times a power of ten, from low to high."""
     least = (high - low) / most
     power = 10.0 ** math.floor(math.log10(least))
     step = next(power * digit for digit in (1, 2, 5, 10) if power * digit >= least * (1 - 1e-9))
@@ -99,7 +99,7 @@ def linear_ticks(low: float, high: float, most: int = 6) -> FloatArray:
 
 
 def _log_ticks(low: float, high: float, most: int) -> FloatArray:
-    """Return powers of ten from low to high, with twos and fives or threes where there is room."""
+    """Return powers of ten from low to high, with 2 and 5, or 3, times these if there is room."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for digits in ((1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
         ticks = np.array([digit * 10.0**k for k in range(first, last + 1) for digit in digits])
@@ -110,7 +110,7 @@ def _log_ticks(low: float, high: float, most: int) -> FloatArray:
 
 
 def label_ticks(ticks: FloatArray) -> list[str]:
-    """Return the texts of ticks: digits that tell neighbors apart, and no more."""
+    """Return the labels of ticks, with just enough digits to distinguish neighbors."""
     sizes = np.abs(ticks[ticks != 0])
     if not sizes.size:
         return ["0"] * len(ticks)
@@ -121,12 +121,12 @@ def label_ticks(ticks: FloatArray) -> list[str]:
 
 
 def _are_ratios(ticks: FloatArray) -> bool:
-    """Tell whether ticks are those of a logarithmic axis."""
+    """Return whether ticks are those of a logarithmic axis."""
     return len(ticks) > 2 and not np.allclose(np.diff(ticks, 2), 0, atol=1e-6 * abs(ticks).max())
 
 
 def _alike(ticks: FloatArray) -> list[str]:
-    """Return labels with as many decimals each as the step between ticks needs."""
+    """Return labels that all have as many decimals as the step between ticks needs."""
     steps = np.diff(ticks)
     step = float(steps.min()) if steps.size else abs(float(ticks[0]))
     places = min(12, max(0, -math.floor(math.log10(step) + 1e-9)))

@@ -1,4 +1,4 @@
-"""A canvas that writes SVG: no script, and no identifiers, so that several stand in one page."""
+"""A canvas that writes SVG, without script or identifiers, so that one page can hold several."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _DASHES = {
     ":": ' stroke-dasharray="1.5 3"',
 }
 _OUTSIDE = 1e5
-"""Pixels from the picture's corner beyond which points are drawn as if they were there."""
+"""Largest distance of a point from the picture's corner, in pixels; farther points are moved in."""
 _BORDER = 1.5
-"""Pixels that lines may go beyond the borders, so that a line on a border has its full width."""
+"""Pixels by which lines may cross the borders, so that a line on a border keeps its full width."""
 _MOST_MARKERS = 2_000
-"""Markers beyond which those on the same pixel are drawn once."""
+"""Number of markers above which markers on the same pixel are drawn once."""
 
 
 class Box(NamedTuple):
@@ -35,7 +35,7 @@ class Box(NamedTuple):
 
 
 class SvgCanvas:
-    """Draws in a box; `elements` has what is cut at its borders, then markers, which are not."""
+    """Draws in a box; `elements` holds lines and areas, clipped at its borders, then markers."""
 
     def __init__(self, box: Box, x: Scale, y: Scale) -> None:
         self._box, self._x, self._y = box, x, y
@@ -52,7 +52,7 @@ class SvgCanvas:
         style: str = "-",
         label: str = "",
     ) -> None:
-        """Draw one path for all lines that NaN separates."""
+        """Draw one path for all lines; NaN separates lines."""
         if path := self._path(x, y, ""):
             self._inside.append(
                 f'<path d="{path}" fill="none" stroke="{escape(color)}" stroke-width="{width:g}"'
@@ -62,7 +62,7 @@ class SvgCanvas:
     def polygon(
         self, x: FloatArray, y: FloatArray, *, color: str, opacity: float, label: str = ""
     ) -> None:
-        """Draw one path for all polygons that NaN separates."""
+        """Draw one path for all polygons; NaN separates polygons."""
         if path := self._path(x, y, "Z"):
             self._inside.append(
                 f'<path d="{path}" fill="{escape(color)}" fill-opacity="{opacity:g}"/>'
@@ -78,7 +78,7 @@ class SvgCanvas:
         radii: FloatArray,
         label: str = "",
     ) -> None:
-        """Draw the markers whose middles lie in the box, whole."""
+        """Draw the markers whose centers lie in the box, without clipping them."""
         is_inside = is_on_axis(self._x, x) & is_on_axis(self._y, y)
         rows = np.column_stack((self.pixels_x(x), self.pixels_y(y), radii))[is_inside]
         if len(rows) > _MOST_MARKERS:
@@ -91,11 +91,11 @@ class SvgCanvas:
 
     @property
     def elements(self) -> str:
-        """What was drawn."""
+        """The SVG elements drawn so far."""
         left, top = self._box.left - _BORDER, self._box.top - _BORDER
         width, height = self._box.width + 2 * _BORDER, self._box.height + 2 * _BORDER
         inside = "".join(self._inside)
-        # A nested svg cuts at its borders as a clip path would, which needs an identifier.
+        # A nested svg clips at its borders as a clip path would, but needs no identifier.
         return (
             f'<svg x="{px(left)}" y="{px(top)}" width="{px(width)}" height="{px(height)}" '
             f'viewBox="{px(left)} {px(top)} {px(width)} {px(height)}">{inside}</svg>'
@@ -103,12 +103,12 @@ class SvgCanvas:
         )
 
     def pixels_x(self, values: FloatArray) -> FloatArray:
-        """Return where values of x are, from the left."""
+        """Return the positions of values of x, from the left."""
         at = self._box.left + self._box.width * self._x.place(values)
         return np.clip(at, -_OUTSIDE, _OUTSIDE)
 
     def pixels_y(self, values: FloatArray) -> FloatArray:
-        """Return where values of y are, from the top."""
+        """Return the positions of values of y, from the top."""
         at = self._box.top + self._box.height * (1 - self._y.place(values))
         return np.clip(at, -_OUTSIDE, _OUTSIDE)
 

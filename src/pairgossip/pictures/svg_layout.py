@@ -1,4 +1,4 @@
-"""A picture as SVG: where axes, their words, the legend and the texts beside and below stand."""
+"""The layout of a picture as SVG: axes, labels, legend, and the texts beside and below."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from pairgossip.pictures.picture import Picture
 
 _SMALL, _NORMAL, _LARGE = 12.0, 13.0, 15.0
-"""Sizes of ticks and notes, of other words and of the title, in pixels."""
+"""Sizes of ticks and notes, of labels, and of the title, in pixels."""
 _EDGE = 8.0
-"""Pixels left free around everything, and between words and what they belong to."""
+"""Pixels left free around the picture, and between text and the thing it labels."""
 _TICK = 5.0
 """Length of a tick, in pixels."""
 _ROW = 26.0
-"""Least height of a row of a forest plot, in pixels."""
+"""Smallest height of a row of a forest plot, in pixels."""
 _SHAPE = 0.68
 """Height of axes that are not square, as a share of their width."""
 _NAMES = 0.36
-"""Share of the width that names or notes of rows may take; longer ones are broken into lines."""
+"""Largest share of the width for names or notes of rows; longer ones are broken into lines."""
 _LABEL = 0.52
-"""Length of a line of the label of the y axis, as a share of the picture's width."""
+"""Largest length of a line of the y axis label, as a share of the picture's width."""
 _LEAST_WIDTH = 60.0
-"""Pixels that axes have where the words beside them leave less."""
+"""Smallest width of the axes, in pixels, however long the texts beside them are."""
 _KEY = 24.0
 """Width of a sample in the legend, in pixels."""
 _BOLD = ' font-weight="600"'
 
 
 def write_svg(picture: Picture, width: int) -> str:
-    """Return the picture as one SVG element of so many pixels."""
+    """Return the picture as one SVG element of this width in pixels."""
     layout = Layout(picture, float(width))
     body = layout.write()
     key = "picture-" + hashlib.sha256(body.encode()).hexdigest()[:12]
@@ -58,7 +58,7 @@ def write_svg(picture: Picture, width: int) -> str:
 
 
 class Layout:
-    """One picture at one width; written from top to bottom, `bottom` being where that is now."""
+    """One picture at one width, written from top to bottom; `bottom` is the next free position."""
 
     def __init__(self, picture: Picture, width: float) -> None:
         self.picture, self.width, self.bottom = picture, width, _EDGE
@@ -80,7 +80,7 @@ class Layout:
         self._x_ticks = at if at.size else self._choose_x_ticks()
 
     def write(self) -> str:
-        """Return all that the picture shows."""
+        """Return all elements of the picture."""
         for part in self.picture.parts:
             part.draw(self._canvas)
         above, axes = self._write_above(), self._write_axes()
@@ -107,14 +107,14 @@ class Layout:
         return Box(left, top, width, height)
 
     def _measure_y_words(self) -> float:
-        """Return how much room there must be to the left of the y axis."""
+        """Return the width needed to the left of the y axis, in pixels."""
         if self.picture.rows:
             return _widest([*self._names, self._above[1]]) + 1.5 * _EDGE
         labels = [measure(label, _SMALL) for label in label_ticks(self._y_ticks)]
         return max(labels, default=0.0) + _TICK + 5 + self._y_label.height
 
     def _choose_x_ticks(self) -> FloatArray:
-        """Return as many ticks as have room for their labels."""
+        """Return as many ticks as there is room for labels."""
         choices = [self.x.ticks(most) for most in range(8, 1, -1)]
         for ticks in choices:
             widths = [measure(label, _SMALL) + 2 * _EDGE for label in label_ticks(ticks)]
@@ -138,7 +138,7 @@ class Layout:
         )
 
     def _write_above(self) -> str:
-        """Write the title, and what names and notes of rows are."""
+        """Write the title, and the headings of names and notes of rows."""
         title, names, notes = self._above
         base = self.box.top - _EDGE / 2
         return (
@@ -148,7 +148,7 @@ class Layout:
         )
 
     def _write_rows(self) -> str:
-        """Write names of rows at the left and their notes at the right."""
+        """Write the names of rows at the left and their notes at the right."""
         middles = self._canvas.pixels_y(self._y_ticks)
         names = (
             words.write(_EDGE, middle - words.height / 2)
@@ -181,7 +181,7 @@ class Layout:
         return labels + words.write(middle, top, "middle")
 
     def _write_below(self) -> str:
-        """Write the table under the x axis, with its names at the left."""
+        """Write the table under the x axis, with the names of its lines at the left."""
         label = set_words(self.picture.below_label, _SMALL, self.width - 2 * _EDGE)
         written = label.write(_EDGE, self.bottom, more=_BOLD)
         self.bottom += label.height
@@ -199,7 +199,7 @@ class Layout:
         )
 
     def _write_legend(self) -> str:
-        """Write samples of all parts with their names below the axes, as many in a line as fit."""
+        """Write a sample and the name of each part below the axes, as many per line as fit."""
         left, right, written = self.box.left, self.width - _EDGE, ""
         left -= self._measure_y_words() if right - left < self.width / 2 else 0
         x, height = left, 0.0
@@ -220,7 +220,7 @@ def _widest(words: Sequence[Words]) -> float:
 
 
 def _list_named(parts: Sequence[Part]) -> list[Part]:
-    """Return what the legend names, each name once."""
+    """Return the parts that the legend names, each name once."""
     by_name: dict[str, Part] = {}
     for part in parts:
         by_name.setdefault(part.label, part)

@@ -1,4 +1,4 @@
-"""Text in SVG, whose width nobody knows who does not draw it: measured by letters, and broken."""
+"""Text in SVG: its width depends on the reader's font, so it is estimated from its letters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pairgossip.text import clean_text
 _LINE = 1.35
 """Height of a line, as a multiple of the size of its letters."""
 _LONGEST = 500
-"""Characters of one text; a longer one is cut."""
+"""Largest number of characters of one text; a longer one is cut."""
 _MOST_LINES = 4
-"""Lines of one text; it is cut after them."""
+"""Largest number of lines of one text; the rest is cut."""
 _NARROW, _WIDE = "iIjlftr.,:;|!'()[]-/ ", "mwMW@%+<=>"
-"""Letters that are about half, and about one and a half times, as wide as others."""
+"""Characters about half as wide as others, and about one and a half times as wide."""
 
 
 class Words(NamedTuple):
@@ -26,16 +26,16 @@ class Words(NamedTuple):
 
     @property
     def width(self) -> float:
-        """About how wide the longest line is, in pixels."""
+        """The estimated width of the longest line, in pixels."""
         return max((measure(line, self.size) for line in self.lines), default=0.0)
 
     @property
     def height(self) -> float:
-        """Pixels from the top of the first line to the bottom of the last."""
+        """The distance from the top of the first line to the bottom of the last, in pixels."""
         return len(self.lines) * self.size * _LINE
 
     def write(self, x: float, top: float, anchor: str = "start", more: str = "") -> str:
-        """Return the lines below each other; each starts, has its middle or ends at x."""
+        """Return the lines below each other; the anchor of each, such as its middle, is at x."""
         look = f' font-size="{self.size:g}"' + more
         if anchor != "start":
             look += f' text-anchor="{anchor}"'
@@ -47,7 +47,7 @@ class Words(NamedTuple):
 
 
 def set_words(text: str, size: float, width: float) -> Words:
-    """Break a text between words into lines, and words that are wider than a line within."""
+    """Break a text into lines between words, and inside words that are wider than a line."""
     lines: list[str] = []
     for word in _split_words(text, size, width):
         if lines and measure(f"{lines[-1]} {word}", size) <= width:
@@ -67,7 +67,7 @@ def _split_words(text: str, size: float, width: float) -> Iterator[str]:
 
 
 def measure(text: str, size: float) -> float:
-    """Return about how wide a text is in the widest of usual fonts, in pixels."""
+    """Return the estimated width of a text in the widest common font, in pixels."""
     return size * sum(map(_measure_letter, clean_text(text, _LONGEST)))
 
 
@@ -81,10 +81,10 @@ def _measure_letter(letter: str) -> float:
 
 
 def escape(text: object) -> str:
-    """Return text on one line for an element or an attribute, control characters spelled out."""
+    """Return text on one line for an element or attribute, with control characters spelled out."""
     return html.escape(clean_text(text, _LONGEST))
 
 
 def px(length: float) -> str:
-    """Return a length in pixels, to the hundredth."""
+    """Return a length in pixels, rounded to hundredths."""
     return f"{round(float(length), 2) + 0.0:.8g}"

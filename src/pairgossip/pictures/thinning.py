@@ -1,4 +1,4 @@
-"""Lines of many points, thinned to what can be seen: a curve of a million rows has as many."""
+"""Thin lines of many points to the points that can be seen: a curve may have a million."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 0.08
-"""Pixels by which a thinned line may be off: no screen and no printer shows as little."""
+"""Largest error of a thinned line, in pixels; no screen or printer shows less."""
 _COLUMN = 0.25
-"""Width of columns, in pixels, of which only the outermost points are looked at."""
+"""Width of a column of pixels of which only the outermost points are kept, in pixels."""
 _FEW = 1_000
-"""Points up to which all are looked at."""
+"""Number of points up to which all are examined."""
 
 
 def thin_line(x: FloatArray, y: FloatArray) -> IntArray:
-    """Return the numbers of the points that a line needs, given in pixels and all finite."""
+    """Return the indices of the points that a line needs; its coordinates are finite pixels."""
     kept = np.arange(len(x)) if len(x) <= _FEW else _find_outermost(x, y)
     return kept[_find_corners(x[kept], y[kept])]
 
@@ -34,10 +34,10 @@ def _find_outermost(x: FloatArray, y: FloatArray) -> IntArray:
 
 
 def _find_corners(x: FloatArray, y: FloatArray) -> BoolArray:
-    """Tell which points to keep so that all others lie beside a line between two of them.
+    """Return which points to keep so that all others lie close to a line between two of them.
 
     These are the points of Ramer, Douglas and Peucker: a stretch is split at the point that is
-    farthest from its chord, as long as that is far enough to be seen.
+    farthest from its chord, as long as its distance can be seen.
     """
     is_kept = np.zeros(len(x), dtype=np.bool_)
     is_kept[[0, -1]] = True
@@ -55,7 +55,7 @@ def _find_corners(x: FloatArray, y: FloatArray) -> BoolArray:
 
 
 def _find_distances(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return how far points are from the chord between the first and the last."""
+    """Return the distances of points from the chord between the first and the last."""
     along, up = x[-1] - x[0], y[-1] - y[0]
     length = max(along * along + up * up, 1e-12)
     share = np.clip(((x - x[0]) * along + (y - y[0]) * up) / length, 0.0, 1.0)

@@ -84,7 +84,7 @@ def _check_classes(classes: Any) -> tuple[float, ...]:
 
 
 def is_text(classes: Sequence[Any]) -> bool:
-    """Tell whether all classes are text."""
+    """Return whether all classes are text."""
     return all(isinstance(label, str) for label in classes)
 
 

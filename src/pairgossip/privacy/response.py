@@ -201,7 +201,7 @@ class _Interval:
         return f"[{self.low:g}, {self.high:g}]"
 
     def contains(self, values: FloatArray) -> BoolArray:
-        """Tell which values were declared."""
+        """Return which values were declared."""
         return (self.low <= values) & (values <= self.high)
 
 
@@ -281,7 +281,7 @@ class Classes:
         return f"classes ({', '.join(f'{label:g}' for label in self.labels)})"
 
     def contains(self, values: FloatArray) -> BoolArray:
-        """Tell which values were declared."""
+        """Return which values were declared."""
         return np.isin(values, self.values)
 
     def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:

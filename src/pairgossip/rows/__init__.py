@@ -1,1 +1,1 @@
-"""The one door for data: files, frames and arrays, their columns by name."""
+"""Read data from files, frames and arrays, with columns by name."""

@@ -1,4 +1,4 @@
-"""Tables of Arrow's, and files that only its library reads: the one importer of pyarrow."""
+"""Arrow tables, and the files that only pyarrow reads; no other module imports pyarrow."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from pairgossip.rows.unchanged import Unchanged
 
 _EXTRA = "pairgossip[tables]"
 _BATCH = 1 << 17
-"""Rows that are read at once; smaller batches of others are put together."""
+"""Rows read at once; smaller batches are joined until they have as many."""
 _PIECE = 1 << 20
-"""The least number of rows of a piece of a file."""
+"""Smallest number of rows in a piece of a file."""
 _BUFFER = 1 << 20
-"""Bytes of a column that are read at once."""
+"""Bytes of a column read at once."""
 
 
 Columns = tuple[Sequence[str], Callable[[Sequence[int]], Sequence[Any]]]
-"""The names of columns, and a function that returns those at given places."""
+"""The names of the columns, and a function that returns the columns at given indices."""
 
 
 class ArrowTable(NamedTuple):
-    """Columns that Arrow's library reads."""
+    """Columns read by Arrow's library."""
 
     names: Sequence[str]
     read: Callable[[Sequence[int]], Sequence[Piece]]
-    """Return the pieces of columns at given places."""
+    """Return the pieces of the columns at given indices."""
     rows: int | None = None
-    """How many rows there are; None if that is not known."""
+    """The number of rows; None if it is not known."""
     is_once: bool = False
     """Whether it can be read only once."""
 
@@ -50,7 +50,7 @@ class ArrowTable(NamedTuple):
 
 
 def open_stream(data: Any) -> ArrowTable:
-    """Open anything that gives a stream of Arrow's, such as a relation of DuckDB's."""
+    """Open any object with an Arrow stream, such as a DuckDB relation."""
     with needed_for("A table of this kind", _EXTRA):
         import pyarrow as pa
     if not hasattr(data, "__arrow_c_stream__"):
@@ -68,7 +68,7 @@ def open_stream(data: Any) -> ArrowTable:
 
 
 def open_path(path: Path) -> ArrowTable:
-    """Open a file of Parquet or Arrow, or a folder of Parquet files in the order of their names."""
+    """Open a Parquet or Arrow file, or a folder of Parquet files in the order of their names."""
     files = [path]
     if path.is_dir():
         files = sorted(filter(partial(_is_part, path), path.rglob("*")))
@@ -82,7 +82,7 @@ def open_path(path: Path) -> ArrowTable:
 
 
 def _is_part(folder: Path, file: Path) -> bool:
-    """Tell whether a file belongs to a table; names like _temporary are those of drafts."""
+    """Return whether a file belongs to a table; names such as _temporary mark drafts."""
     is_draft = any(part[0] in "._" for part in file.relative_to(folder).parts)
     return file.suffix.lower() == ".parquet" and file.is_file() and not is_draft
 
@@ -96,7 +96,7 @@ def _open_arrow(file: Unchanged) -> ArrowTable:
 
 
 def _open_parquet(files: Sequence[Unchanged]) -> ArrowTable:
-    """Open files of Parquet that have the same columns, one after the other."""
+    """Open Parquet files with the same columns, one after the other."""
     from pyarrow import parquet
 
     schemas, starts, rows = [], [], 0
@@ -128,7 +128,7 @@ def _check_same_names(one: Path, names: Sequence[str], other: Path, others: Sequ
 def _check_same_kinds(
     one: Path, schema: Any, other: Path, others: Any, places: Sequence[int]
 ) -> None:
-    """Raise `InputError` unless columns hold numbers in both files, or text, or the like."""
+    """Raise `InputError` unless columns hold the same kind of entries in both files."""
     for place in places:
         kinds = _find_kind(schema.field(place).type), _find_kind(others.field(place).type)
         if len({*kinds} - {"nothing"}) > 1:
@@ -139,7 +139,7 @@ def _check_same_kinds(
 
 
 def _find_kind(kind: Any) -> str:
-    """Return what a type of Arrow's holds; numbers of all types are alike, and so is text."""
+    """Return the kind of an Arrow type: all types of numbers are one kind, and so is all text."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -164,7 +164,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _cut_parquet(file: Unchanged, first: int, places: Sequence[int]) -> list[Piece]:
-    """Return the pieces of a file of Parquet: groups of rows that can be read by themselves."""
+    """Return the pieces of a Parquet file: groups of rows that can be read separately."""
     from pyarrow import parquet
 
     with _reading(file) as path:
@@ -204,7 +204,7 @@ def _read_arrow(file: Unchanged, places: Sequence[int]) -> Iterator[Sequence[Any
 
 @contextmanager
 def _reading(file: Unchanged) -> Iterator[Path]:
-    """Turn failures to read a file, and changes of it in the meantime, into sentences."""
+    """Turn read errors, and changes of the file while it is read, into `InputError`."""
     import pyarrow as pa
 
     file.check()
@@ -225,7 +225,7 @@ def _not_of_kind(file: Path) -> InputError:
 def _convert(
     batches: Iterable[Any], schema: Any, places: Sequence[int], names: Sequence[str] = ()
 ) -> Iterator[Sequence[Any]]:
-    """Yield columns of batches, small ones put together; an empty batch if there is none."""
+    """Yield columns of batches, with small batches joined; one empty batch if there is none."""
     import pyarrow as pa
 
     some: list[Any] = []
@@ -247,7 +247,7 @@ def _as_columns(table: Any, places: Sequence[int], names: Sequence[str] = ()) ->
 
 
 def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, int]:
-    """Read Parquet that somebody sent, of at most so many bytes unpacked, and count its rows."""
+    """Read uploaded Parquet of at most ``largest`` bytes unpacked, and count its rows."""
     with needed_for(f"Reading {file}", _EXTRA):
         import pyarrow as pa
         from pyarrow import parquet
@@ -270,7 +270,7 @@ def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, in
 
 
 def _as_column(column: Any) -> Any:
-    """Return a column of Arrow's as an array, or as entries with numbers."""
+    """Return an Arrow column as an array, or as a `Coded` column."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -286,7 +286,7 @@ def _as_column(column: Any) -> Any:
         made = Ordered if column.type.ordered else Coded
         return made(codes, whole.dictionary.to_pylist())
     if pa.types.is_integer(kind) and column.null_count:
-        try:  # numbers that are too large would be rounded
+        try:  # the cast fails for integers that would be rounded
             return compute.cast(column, pa.float64()).to_numpy()
         except pa.ArrowInvalid:
             return np.array(column.to_pylist(), dtype=object)

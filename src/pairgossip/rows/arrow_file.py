@@ -1,4 +1,4 @@
-"""A file whose columns have types, such as Parquet's: numbers are numbers, and text is text."""
+"""A file whose columns have types, such as Parquet: its numbers are numbers, its text is text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from pairgossip.rows.names import Names
 from pairgossip.rows.places import ROWS, column_name
 
 _EXACT = Context(prec=100)
-"""Decimals of Arrow have up to 76 digits, of which Python would keep 28."""
+"""Context for Arrow's decimals, which have up to 76 digits; Python's default keeps 28."""
 
 
 class ArrowFile:
-    """The rows of a file of Parquet or Arrow, of a folder of them, or of a query's answer.
+    """The rows of a Parquet or Arrow file, of a folder of these, or of the answer of a query.
 
-    A column is read when it is asked for. Rows are counted from 0, as other programs do.
+    A column is read when it is first needed. Rows are counted from 0, as in other programs.
     """
 
     numbering, delimiter = ROWS, None
@@ -44,18 +44,18 @@ class ArrowFile:
         count: int | None = None,
         read: Callable[[Sequence[int]], Sequence[Piece]] | None = None,
     ) -> None:
-        """Keep how columns are read.
+        """Keep the functions that read columns.
 
         Parameters
         ----------
         file
-            What messages call the file.
+            The name of the file in messages.
         names, load
-            The names of all columns, and a function that returns those at given places.
+            The names of all columns, and a function that returns the columns at given indices.
         count
-            The number of rows; None if the columns say it.
+            The number of rows; None to count them in the columns.
         read
-            What returns the pieces of columns; None if the file was read at once.
+            A function that returns the pieces of columns; None if the file was read at once.
         """
         self.file, self.header, self.count = file, tuple(names), count
         self._read_columns, self._read_pieces = load, read
@@ -69,7 +69,7 @@ class ArrowFile:
             raise InputError(f"{file} has no columns: it needs one at least.")
 
     def read(self, columns: Collection[str] | None = None) -> Self:
-        """Read these columns together; by default each will be read when it is asked for."""
+        """Read these columns together; by default each column is read when it is needed."""
         self.load(columns or ())
         if not len(self):
             raise InputError(f"{self.file} has no rows: it needs some.")
@@ -81,17 +81,17 @@ class ArrowFile:
         return self.count
 
     def has_more(self, rows: int) -> bool:
-        """Tell whether there are more rows than this number."""
+        """Return whether there are more rows than this number."""
         return len(self) > rows
 
     def pieces(self, places: Sequence[int]) -> Sequence[Piece]:
-        """Return pieces of columns, to be read in batches."""
+        """Return the pieces of columns, to be read in batches."""
         if self._read_pieces is not None:
             return self._read_pieces(places)
         return [Piece(0, lambda: [self._read_columns(places)])]
 
     def floats(self, name: str) -> FloatArray | None:
-        """Return a column of numbers, NaN for what is missing; None for other columns."""
+        """Return a column of numbers, NaN for missing entries; None for other columns."""
         if name not in self._floats:
             self._floats[name] = self._find_floats(self._column(name), name)
         return self._floats[name]
@@ -105,18 +105,18 @@ class ArrowFile:
         return None
 
     def load(self, names: Collection[str]) -> None:
-        """Read columns together that will be asked for one by one."""
+        """Read these columns together instead of one by one later."""
         unread = [name for name in dict.fromkeys(names) if name not in self._columns]
         if unread:
             columns = self._read_columns([self.header.index(name) for name in unread])
             self._columns |= dict(zip(unread, columns, strict=True))
 
     def has_text(self, name: str) -> bool:
-        """Tell whether a column was read as text already."""
+        """Return whether a column has already been read as text."""
         return name in self._texts
 
     def texts(self, names: Collection[str]) -> dict[str, Names]:
-        """Return columns as text, whatever they hold."""
+        """Return columns as text, whatever their types."""
         self.load(names)
         for name in names:
             if name not in self._texts:
@@ -124,12 +124,12 @@ class ArrowFile:
         return {name: self._texts[name] for name in names}
 
     def lines(self) -> IntArray:
-        """Return the number of every row."""
+        """Return the number of each row."""
         return np.arange(len(self))
 
     @staticmethod
     def is_gap(entry: Any) -> bool:
-        """Tell whether an entry is missing; text that says so is text."""
+        """Return whether an entry is missing; text such as "NA" is text."""
         return entry is None
 
     @staticmethod
@@ -137,7 +137,7 @@ class ArrowFile:
         """Return None: a numeral in a column of text is text."""
 
     def explain(self, name: str) -> InputError | None:
-        """Return why a column holds no numbers; None if it does."""
+        """Return an error that explains why a column holds no numbers; None if it does."""
         column, owner = self._column(name), self._owner(name)
         if isinstance(_first_entry(column), str):
             return InputError(
@@ -156,11 +156,11 @@ class ArrowFile:
             read_numbers(self._column(name), self._owner(name))
 
     def refuse_unnamed(self, name: str) -> None:
-        """Raise `InputError` for a column whose entries name no class, site or stratum."""
+        """Raise `InputError` for a column whose entries cannot name a class, site or stratum."""
         refuse_unnamed(self._column(name), self._owner(name))
 
     def ordered(self, name: str) -> Ordered | None:
-        """Return a column of classes that have an order; None for others."""
+        """Return a column of ordered classes; None for other columns."""
         column = self._column(name)
         return column if isinstance(column, Ordered) else None
 
@@ -179,7 +179,7 @@ def _first_entry(column: Any) -> Any:
 
 
 def _code_entries(column: Any) -> Names:
-    """Return a column as text, None for what is missing."""
+    """Return a column as text, with None for missing entries."""
     if isinstance(column, Coded):
         listed, places = column.list_entries()
         names = _code_entries(listed)
@@ -196,7 +196,7 @@ def _code_entries(column: Any) -> Names:
 
 
 def _write(entry: Any) -> str:
-    """Write an entry; numbers in full, 1.0 as 1, and minus zero as 0."""
+    """Write an entry as text; numbers with all digits, 1.0 as 1, and minus zero as 0."""
     if not is_number(entry):
         return str(entry)
     number = _EXACT.create_decimal(str(entry if isinstance(entry, Decimal) else +entry))

@@ -1,4 +1,4 @@
-"""Pieces of a table that is read in batches, one piece after another or several at once."""
+"""Pieces of a table that are read in batches, one after another or several in parallel."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ _One = TypeVar("_One")
 _State = TypeVar("_State")
 
 LARGEST_BATCH = 1 << 20
-"""Rows that are handled at once; larger batches are cut."""
+"""Largest number of rows processed at once; larger batches are cut."""
 
 
 class Piece(NamedTuple):
-    """Rows that follow each other, in batches of columns."""
+    """Consecutive rows, read as batches of columns."""
 
     first: int
     """The number of its first row."""
     read: Callable[[], Iterable[Sequence[Any]]]
-    """Return the columns of one batch after the other."""
+    """Return an iterator over batches of columns."""
 
 
 class RereadNeeded(Exception):
-    """What was read so far was taken for numbers: read it again, as text."""
+    """Columns read as numbers turned out to hold text: read the data again."""
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return how many threads this number of jobs means, as joblib does: -1 for all cores."""
+    """Return the number of threads for ``n_jobs``, as joblib counts: -1 for all cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if n_jobs is None:
         return 1
@@ -41,10 +41,10 @@ def visit(
     work: Callable[[_State, _One], None],
     states: Sequence[_State],
 ) -> None:
-    """Do work on every batch of all pieces, in as many threads as there are states.
+    """Apply ``work`` to every batch of all pieces, in one thread per state.
 
-    A state is used by one thread at a time. The first problem, in the order of the pieces, is
-    raised after the other threads have stopped.
+    Only one thread uses a state at a time. The first error, in the order of the pieces, is raised
+    after the other threads have stopped.
     """
     if len(states) == 1 or len(pieces) == 1:
         for piece in pieces:

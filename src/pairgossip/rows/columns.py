@@ -1,4 +1,4 @@
-"""What a column may hold: numbers, classes with an order or without, and what is missing."""
+"""The kinds of columns: numbers, classes with or without an order, and missing entries."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pairgossip.errors import InputError
 from pairgossip.text import MOST_NAMED, join_first
 
 LARGEST_EXACT = 2**53
-"""Above it, a whole number of floating point stands for several."""
+"""Largest integer up to which floating point holds every integer exactly."""
 _NESTED = (list, tuple, set, np.ndarray, Mapping)
 _KINDS = (*_NESTED, bytes, date, time, timedelta, np.datetime64, np.timedelta64)
-"""Entries that are neither numbers nor text."""
+"""Types of entries that are neither numbers nor text."""
 _GAPS = ("NoneType", "NAType", "NaTType")
-"""Types of what is missing; those of pandas by name, as it may not be installed."""
+"""Types of missing entries; those of pandas by name, as pandas may not be installed."""
 
 
 def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
-    """Return what the user holds as an array; ``objects`` keeps what is missing beside text."""
+    """Return the user's data as an array; ``objects`` keeps missing entries among text."""
     if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):
         is_numeric = given.dtype.kind in "fiub"
         given = np.ma.filled(given.astype(np.float64 if is_numeric else object), np.nan)
@@ -35,7 +35,7 @@ def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
         array = np.asarray(_to_numpy(given) if hasattr(given, "to_numpy") else given)
     except TypeError as unknown:
         raise InputError(
-            f"{name} is {type(given).__name__}, which is no list and no array: give one entry per "
+            f"{name} is {type(given).__name__}, not a list or an array: give one entry per "
             "row, or the name of a column of the data."
         ) from unknown
     except ValueError as ragged:
@@ -53,7 +53,7 @@ def as_array(given: Any, name: str, *, objects: bool = False) -> NDArray[Any]:
 
 
 def read_numbers(given: Any, name: str, first: int = 0) -> FloatArray:
-    """Return numbers as float64, NaN for what is missing; raise `InputError` for others.
+    """Return numbers as float64, NaN for missing entries; raise `InputError` for others.
 
     ``first`` is the number of the first row.
     """
@@ -70,12 +70,12 @@ def read_numbers(given: Any, name: str, first: int = 0) -> FloatArray:
             f"{name} holds {kind}, not numbers: choose numeric columns, and pass classes as labels."
         )
     _refuse_large_integers(array, name)
-    with np.errstate(over="ignore"):  # a wider float may become infinite, refused afterward
+    with np.errstate(over="ignore"):  # a wider float may become infinite, which is refused later
         return array.astype(np.float64, copy=False)
 
 
 def _unwrap(array: NDArray[Any], name: str, first: int) -> FloatArray:
-    """Read an array of Python objects: numbers, with None and NA for what is missing."""
+    """Read an array of Python objects: numbers, with None and NA for missing entries."""
     read = _unwrap_plain(array)
     if read is not None:
         return read
@@ -99,7 +99,7 @@ def _unwrap(array: NDArray[Any], name: str, first: int) -> FloatArray:
 
 
 def _unwrap_plain(array: NDArray[Any]) -> FloatArray | None:
-    """Read an array of numbers and gaps at once; None if an entry needs a closer look."""
+    """Read an array of numbers and gaps at once; return None if some entry needs more care."""
     entries = array.ravel().tolist()
     kinds = {*map(type, entries)}
     gaps = {kind for kind in kinds if kind.__name__ in _GAPS}
@@ -138,7 +138,7 @@ def _name_nested(item: Any) -> str:
 
 
 def refuse_unnamed(column: Any, name: str) -> None:
-    """Raise `InputError` for a column whose entries name no class, site or stratum."""
+    """Raise `InputError` for a column whose entries cannot name a class, site or stratum."""
     given = column.list_entries()[0] if isinstance(column, Coded) else column
     array = as_array(given, name, objects=True)
     if array.ndim != 1 or array.dtype.kind == "V":
@@ -155,12 +155,12 @@ def refuse_unnamed(column: Any, name: str) -> None:
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of few different entries, each with a number."""
+    """A column with few different entries, stored as codes."""
 
     codes: NDArray[Any]
-    """The number of every row's entry; -1 for what is missing."""
+    """The index of each row's entry among the categories; -1 for a missing one."""
     categories: Sequence[Any]
-    """The entries."""
+    """The different entries."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -178,7 +178,8 @@ class Coded:
     def list_entries(self) -> tuple[NDArray[Any], IntArray]:
         """Return the entries that rows have, in the order of their first rows, and their places.
 
-        The last place is that of what is missing, whose entry is None; places of others are -1.
+        ``places`` has the place of each category in that list, -1 for unused ones; its last element
+        is the place of the missing entry, which the list holds as None.
         """
         rows, first = len(self.codes), np.full(len(self.categories) + 1, len(self.codes))
         first[self.codes[::-1]] = np.arange(rows)[::-1]  # the last that is written stays
@@ -188,7 +189,7 @@ class Coded:
         return replace(self, codes=np.append(used, -1)).to_numpy()[:-1], places
 
     def to_numpy(self) -> NDArray[Any]:
-        """Return the entry of every row, None for what is missing."""
+        """Return the entry of each row, None for missing ones."""
         entries = np.empty(len(self.categories) + 1, dtype=object)
         entries[:-1] = self.categories
         return entries[self.codes]
@@ -196,11 +197,11 @@ class Coded:
 
 @dataclass(frozen=True)
 class Ordered(Coded):
-    """A column of classes that have an order, that of the categories."""
+    """A column of classes in the order of the categories."""
 
 
 def as_ordered(column: Any) -> Ordered | None:
-    """Return an ordered categorical, whose order sorting its text would lose; None for others."""
+    """Return an ordered categorical, whose order would be lost as text; None for other columns."""
     if isinstance(column, Ordered):
         return column
     dtype: Any = getattr(column, "dtype", None)
@@ -214,7 +215,7 @@ def as_ordered(column: Any) -> Ordered | None:
 
 
 def as_coded(column: Any) -> Coded | None:
-    """Return a column whose library knows its different entries; None for others."""
+    """Return a column as codes if its library stores its different entries; None for others."""
     if isinstance(column, Coded):
         return column
     if (ordered := as_ordered(column)) is not None:
@@ -233,14 +234,14 @@ def as_coded(column: Any) -> Coded | None:
 
 
 def join_columns(parts: Sequence[Any], name: str) -> Any:
-    """Return parts of a column one after the other."""
+    """Concatenate the parts of a column."""
     if len(parts) == 1:
         return parts[0]
     parts = [part if (coded := as_coded(part)) is None else coded for part in parts]
     if all(isinstance(part, Coded) for part in parts):
         return _join_coded(parts, name)
     arrays = [as_array(part, name, objects=True) for part in parts]
-    if len({one.dtype.kind for one in arrays}) > 1:  # whole numbers stay what they are
+    if len({one.dtype.kind for one in arrays}) > 1:  # keep large integers exact
         arrays = [
             one.astype(object) if one.dtype.kind in "iu" and _is_large(one) else one
             for one in arrays
@@ -262,9 +263,9 @@ def _join_coded(parts: Sequence[Coded], name: str) -> Coded:
 
 
 def join_orders(one: Sequence[Any], other: Sequence[Any], name: str) -> Sequence[Any]:
-    """Return the longer of two orders of classes; raise `InputError` unless it begins as the other.
+    """Return the longer of two orders of classes; raise `InputError` unless it extends the shorter.
 
-    Classes that some rows declare as low < high and others as high < low have no order.
+    Classes declared as low < high in some rows and as high < low in others have no order.
     """
     shorter, longer = sorted([list(one), list(other)], key=len)
     if longer[: len(shorter)] != shorter:
@@ -276,10 +277,10 @@ def join_orders(one: Sequence[Any], other: Sequence[Any], name: str) -> Sequence
 
 
 def _to_numpy(column: Any) -> Any:
-    """Return a series as an array of what it holds; some libraries would round it otherwise."""
+    """Return a series as an array without rounding, which some libraries would do."""
     kind = getattr(column, "dtype", None) or getattr(column, "type", None)
     array = None if type(kind).__name__ == "Decimal" else column.to_numpy()
-    # Whole numbers beside gaps come as floating point.
+    # Integers beside missing entries come as floating point.
     is_whole = str(kind).lower().startswith(("int", "uint"))
     if array is None or (is_whole and array.dtype.kind == "f" and may_be_rounded(array)):
         entries = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
@@ -288,19 +289,19 @@ def _to_numpy(column: Any) -> Any:
 
 
 def is_number(item: Any) -> bool:
-    """Tell whether an entry is a real number, a boolean among them."""
+    """Return whether an entry is a real number; a boolean counts as one."""
     return isinstance(item, Real | Decimal | np.bool_)
 
 
 def is_missing(item: Any) -> bool:
-    """Tell whether an entry is None, NaN, NA or NaT."""
+    """Return whether an entry is None, NaN, NA or NaT."""
     if type(item).__name__ in _GAPS:
         return True
     return isinstance(item, float | np.generic) and bool(item != item)
 
 
 def _is_large(array: NDArray[Any]) -> bool:
-    """Tell whether whole numbers among these are not exact in floating point."""
+    """Return whether some integers among these are not exact in floating point."""
     if array.dtype.kind == "f" or array.size == 0:
         return False
     low, high = int(array.min()), int(array.max())
@@ -313,7 +314,7 @@ def _refuse_large_integers(array: NDArray[Any], name: str) -> None:
 
 
 def may_be_rounded(numbers: FloatArray) -> bool:
-    """Tell whether some numbers are so large that they may stand for other whole ones."""
+    """Return whether some numbers are so large that they may be rounded integers."""
     return bool((np.abs(numbers) >= LARGEST_EXACT).any())
 
 

@@ -1,4 +1,4 @@
-"""Files as columns with names, whole or batch by batch."""
+"""Files as columns with names, read whole or in batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pairgossip.text import format_rows
 
 
 class FileSource(Source):
-    """A file with columns, whole; its kinds differ in how it is read in batches."""
+    """A file with named columns; its subclasses read it in batches."""
 
     def __init__(self, table: Table) -> None:
         """Keep the table."""
@@ -33,11 +33,11 @@ class FileSource(Source):
         self.counting = start and f", {start}"
 
     def owner(self, place: int) -> str:
-        """Return what messages call a column, at the beginning of a sentence."""
+        """Return the name of a column in messages, to begin a sentence."""
         return f"{super().owner(place)} of {self.title}"
 
     def describe(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
-        """Name the lines of rows."""
+        """Name rows by their lines or numbers, and the file."""
         return self.describe_lines(self.table.lines[np.asarray(rows, dtype=np.int64)], alone=alone)
 
     def describe_lines(self, lines: IntArray, *, alone: bool) -> str:
@@ -48,17 +48,17 @@ class FileSource(Source):
         return format_rows(lines.tolist(), numbering.noun)
 
     def load(self, places: Sequence[int]) -> None:
-        """Read columns in one pass, or two if some are text."""
+        """Read columns in one pass, or in two if some are text."""
         names = [self.names[k] for k in places]
         self.table.file.read(names)
         self.table.load(names)
 
     def read_numbers(self, places: Sequence[int]) -> list[FloatArray]:
-        """Return columns as numbers, NaN for what is missing."""
+        """Return columns as numbers, NaN for missing entries."""
         return self.table.numbers_and_gaps([self.names[k] for k in places])
 
     def read_entries(self, place: int, role: str, words: Sequence[Any] | None) -> Any:
-        """Return numbers if all entries are, else text; names such as 007 are text."""
+        """Return numbers if all entries are numbers, else text; names such as 007 are text."""
         name = self.names[place]
         if role == "weights":
             return self.table.numbers_and_gaps([name])[0]
@@ -74,18 +74,18 @@ class FilePart(Frame):
     def __init__(
         self, source: FileSource, first: int, lines: range | NDArray[Any], size: int
     ) -> None:
-        """Keep the number of the first row, the lines of all, and their part of the total."""
+        """Keep the number of the first row, the lines of all, and their share of the total."""
         super().__init__(source.title, source.names)
         self.first, self.counting = first, source.counting
         self._source, self._lines, self._size = source, lines, size
 
     @property
     def steps(self) -> int:
-        """How much of the total these rows are."""
+        """The share of the total that these rows take, in its units."""
         return self._size
 
     def owner(self, place: int) -> str:
-        """Return what messages call a column, at the beginning of a sentence."""
+        """Return the name of a column in messages, to begin a sentence."""
         return self._source.owner(place)
 
     def describe(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
@@ -95,7 +95,7 @@ class FilePart(Frame):
 
 
 class ArrowSource(FileSource):
-    """A file of Parquet or Arrow, or a folder, whose columns have types."""
+    """A Parquet or Arrow file, or a folder, whose columns have types."""
 
     def __init__(self, table: Table) -> None:
         """Keep the table."""
@@ -107,7 +107,7 @@ class ArrowSource(FileSource):
     def pieces(
         self, places: Sequence[int], roles: Mapping[str, int], words: Sequence[Any] | None
     ) -> Sequence[Cut]:
-        """Return pieces of columns, such as groups of rows of Parquet."""
+        """Return the pieces of columns, such as row groups of Parquet."""
         every = list(dict.fromkeys([*places, *roles.values()]))
         return [partial(self._cut, piece, every) for piece in self._file.pieces(every)]
 
@@ -122,7 +122,7 @@ class ArrowSource(FileSource):
 
 
 class CsvSource(FileSource):
-    """A CSV file, whose entries have no types: numerals are numbers."""
+    """A CSV file; its entries have no types, and numerals are numbers."""
 
     def __init__(self, table: Table) -> None:
         """Keep the table."""
@@ -131,12 +131,12 @@ class CsvSource(FileSource):
         self._file = table.file
         self.total = self._file.size
         self.texts: set[int] = set()
-        """The columns, other than of the data, that are known to hold text."""
+        """The columns, other than those of the data, that were found to hold text."""
 
     def pieces(
         self, places: Sequence[int], roles: Mapping[str, int], words: Sequence[Any] | None
     ) -> Sequence[Cut]:
-        """Return the only piece of columns."""
+        """Return the only piece of the columns."""
         return [partial(self._cut, places, roles, find_texts(words))]
 
     def _cut(
@@ -163,7 +163,7 @@ class CsvSource(FileSource):
                 yield part
                 first, position = first + len(part), blocks.position
         if not first:
-            self.load([])  # which says that there are no rows
+            self.load([])  # raises the error that there are no rows
 
     def _note_text(self, every: Sequence[int], named: Mapping[int, str], blocks: Blocks) -> None:
         """Raise `RereadNeeded` for labels that are text, `InputError` for text in the data."""
@@ -181,7 +181,7 @@ class CsvSource(FileSource):
     def _decode(
         self, place: int, role: str, batch: Batch, blocks: Blocks, words: Sequence[str]
     ) -> Any:
-        """Return entries with numbers; numbers, as long as all names are, but not such as 007."""
+        """Return codes of entries; or numbers, if all entries are numbers and none is like 007."""
         codes, name = batch.columns[self.names[place]], self.names[place]
         entries: list[str | None] = [
             None if one.lower() in MISSING and (role != "labels" or one not in words) else one
@@ -203,5 +203,5 @@ def find_texts(words: Sequence[Any] | None) -> list[str]:
 
 
 def _as_number(text: str) -> float | None:
-    """Return a numeral's number; None for other text, and for names such as 007."""
+    """Return the number of a numeral; None for other text, and for names such as 007."""
     return None if is_name(text) else parse_number(text)

@@ -1,4 +1,4 @@
-"""Columns with names, whole or some rows of them at a time."""
+"""Named columns, read whole or some rows at a time."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from pairgossip.text import MOST_NAMED, format_rows, join_first
 
 
 class Source(ABC):
-    """Columns with names, one entry of each per row; they are asked for by their places."""
+    """Named columns with one entry per row; they are selected by their indices."""
 
     title: str
-    """What messages call it."""
+    """The name of the data in messages."""
     names: Sequence[Any]
     """The names of all columns."""
     counting = ", counting from 0"
-    """What a message adds that names rows."""
+    """Text that a message adds after the numbers of rows."""
     total: int | None = None
-    """How many rows there are, or bytes of a file of text; None if that is not known."""
+    """The number of rows, or of bytes for a text file; None if not known."""
     is_once = False
     """Whether it can be read only once."""
 
     def owner(self, place: int) -> str:
-        """Return what messages call a column, at the beginning of a sentence."""
+        """Return the name of a column in messages, to begin a sentence."""
         return f"Column '{column_name(str(self.names[place]))}'"
 
     def find(self, name: Any) -> int:
-        """Return the place of a column; raise `InputError` unless there is one of that name."""
+        """Return the index of a column; raise `InputError` unless exactly one has that name."""
         names = list(self.names)
         if name not in names:
             raise no_column(self.title, str(name), [str(one) for one in names])
@@ -54,40 +54,40 @@ class Source(ABC):
         return names.index(name)
 
     def describe(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
-        """Name rows where they are."""
+        """Name rows by their positions."""
         return f"{format_rows(rows)}{' (counting from 0)' if alone else ''}"
 
     @abstractmethod
     def pieces(
         self, places: Sequence[int], roles: Mapping[str, int], words: Sequence[Any] | None
     ) -> Sequence[Cut]:
-        """Return the pieces of columns, each of which can be read by itself in batches.
+        """Return the pieces of columns; each can be read separately, in batches.
 
         Parameters
         ----------
         places
-            The columns of the data.
+            The indices of the data's columns.
         roles
-            By the names of arguments such as labels, their columns.
+            The indices of the columns of other arguments, such as labels, by argument.
         words
-            Known labels.
+            The known labels.
         """
 
     @abstractmethod
     def load(self, places: Sequence[int]) -> None:
-        """Read columns together that will be asked for one by one."""
+        """Read these columns together instead of one by one later."""
 
     @abstractmethod
     def read_numbers(self, places: Sequence[int]) -> list[FloatArray]:
-        """Return columns as numbers, NaN for what is missing."""
+        """Return columns as numbers, NaN for missing entries."""
 
     @abstractmethod
     def read_entries(self, place: int, role: str, words: Sequence[Any] | None) -> Any:
-        """Return a column for an argument such as labels, where ``words`` are known labels."""
+        """Return the column of an argument such as labels; ``words`` are the known labels."""
 
 
 class Frame(Source):
-    """A table with names and types, or some rows of one."""
+    """A table with names and types, or some of its rows."""
 
     first = 0
     """The number of the first row."""
@@ -101,23 +101,23 @@ class Frame(Source):
         *,
         is_once: bool = False,
     ) -> None:
-        """Keep how pieces of columns are read: by a function of their places."""
+        """Keep a function that returns the pieces of columns, given their indices."""
         self.title, self.names, self._read = title, names, read
         self.total, self.is_once = total, is_once
         self._columns: dict[int, Any] = {}
 
     def __len__(self) -> int:
-        """Return how many rows were read."""
+        """Return the number of rows read."""
         column = next(iter(self._columns.values()))
         return len(column) if hasattr(column, "__len__") else 1
 
     @property
     def steps(self) -> int:
-        """How much of the total these rows are."""
+        """The share of the total that these rows take, in its units."""
         return len(self)
 
     def describe(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
-        """Name rows where they are."""
+        """Name rows by their positions."""
         return super().describe(np.asarray(rows, dtype=np.int64) + self.first, alone=alone)
 
     def load(self, places: Sequence[int]) -> None:
@@ -139,7 +139,7 @@ class Frame(Source):
         return [partial(self._cut, piece, every) for piece in self._read(every)]
 
     def _cut(self, piece: Piece, places: Sequence[int]) -> Iterator[Frame]:
-        """Yield the rows of a piece, at most so many at once."""
+        """Yield the rows of a piece, at most `LARGEST_BATCH` at once."""
         first = piece.first
         for columns in piece.read():
             whole = Frame(self.title, self.names)
@@ -151,7 +151,7 @@ class Frame(Source):
             first += len(whole)
 
     def cut(self, rows: slice) -> Frame:
-        """Return some of the rows that were read."""
+        """Return some of the rows read."""
         if rows.start == 0 and len(self) <= rows.stop:
             return self
         part = Frame(self.title, self.names)
@@ -159,7 +159,7 @@ class Frame(Source):
         return part
 
     def keep(self, places: Sequence[int], columns: Sequence[Any]) -> None:
-        """Keep columns that were read; raise `InputError` unless all have the same length."""
+        """Keep columns; raise `InputError` unless all have the same length."""
         self._columns |= dict(zip(places, columns, strict=True))
         sizes = {
             f"'{self.names[k]}' ({len(column)})": len(column)
@@ -171,7 +171,7 @@ class Frame(Source):
             raise InputError(f"Columns have different lengths, {named}: give one entry per row.")
 
     def read_numbers(self, places: Sequence[int]) -> list[FloatArray]:
-        """Return columns as numbers, NaN for what is missing."""
+        """Return columns as numbers, NaN for missing entries."""
         columns = [read_numbers(self._columns[k], self.owner(k), self.first) for k in places]
         for place, column in zip(places, columns, strict=True):
             if column.ndim != 1:
@@ -181,7 +181,7 @@ class Frame(Source):
         return columns
 
     def read_entries(self, place: int, role: str, words: Sequence[Any] | None) -> Any:
-        """Return a column as it is, unless it cannot say what an argument needs."""
+        """Return a column unchanged; raise `InputError` if it is unfit for the argument."""
         column = self._columns[place]
         refuse_unnamed(column, self.owner(place))
         if role == "weights":
@@ -190,11 +190,11 @@ class Frame(Source):
             return ordered
         array = as_array(column, self.owner(place), objects=True)
         if role == "labels" and array.dtype.kind in "iu":
-            read_numbers(array, self.owner(place))  # refuses what is too large
+            read_numbers(array, self.owner(place))  # refuses integers that are too large
         return array
 
     def read_codes(self, place: int, role: str) -> Coded | NDArray[Any]:
-        """Return a column as `read_entries` does, or its different entries with their numbers."""
+        """Return a column as `read_entries` does, or as codes of its different entries."""
         coded = as_coded(self._columns[place])
         if coded is None:
             return np.asarray(self.read_entries(place, role, None))
@@ -203,7 +203,7 @@ class Frame(Source):
 
 
 Cut = Callable[[], Iterator[Frame]]
-"""What reads a piece of a table, some rows after the other."""
+"""A function that reads a piece of a table, some rows at a time."""
 
 
 def cut(column: Any, rows: slice) -> Any:

@@ -1,4 +1,4 @@
-"""What messages call rows, which stand on lines or have numbers, and columns."""
+"""The names of rows and columns in messages; rows are on lines or have numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pairgossip.errors import InputError
 from pairgossip.text import format_rows
 
 UNNAMED = "(unnamed)"
-"""How messages call a column whose name is empty, such as an index that pandas wrote."""
+"""The name in messages for a column with an empty name, such as an index that pandas wrote."""
 
 
 class Numbering(NamedTuple):
-    """What messages call the rows of a file."""
+    """The noun for the rows of a file in messages, and where counting starts."""
 
     noun: str
     start: str = ""
-    """What must be said of where rows are counted from."""
+    """Where rows are counted from, if messages must state it."""
 
     def name(self, numbers: Sequence[int]) -> str:
         """Name rows by their numbers: "lines 3 and 17", or "rows 3 and 17 (counting from 0)"."""
@@ -32,9 +32,9 @@ LINES, ROWS = Numbering("line"), Numbering("row", "counting from 0")
 
 
 class Places:
-    """The line that every row of a file begins on, kept as stretches of lines.
+    """The line on which each row of a file begins, kept as runs of lines.
 
-    Most rows follow each other line by line, some do not.
+    Most rows are on consecutive lines, but some are not.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Places:
         return self._count
 
     def add(self, lines: range | IntArray) -> None:
-        """Note the lines of the rows that follow."""
+        """Append the lines of the rows that follow."""
         self._count += len(lines)
         last = self._stretches[-1] if self._stretches else None
         if isinstance(lines, range) and isinstance(last, range) and last.stop == lines.start:
@@ -54,23 +54,23 @@ class Places:
             self._stretches.append(lines)
 
     def lines(self) -> IntArray:
-        """Return the line of every row."""
+        """Return the line of each row."""
         parts = [np.asarray(part, dtype=np.int64) for part in self._stretches]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
 def column_name(name: str) -> str:
-    """Return the name by which messages call a column."""
+    """Return the name of a column in messages."""
     return name or UNNAMED
 
 
 def list_columns(names: Sequence[str]) -> str:
-    """List columns as messages call them."""
+    """List columns by their names in messages."""
     return ", ".join(map(column_name, names))
 
 
 def no_column(file: Path | str, name: str, names: Sequence[str]) -> InputError:
-    """Build the error for the name of a column that there is not."""
+    """Build the error for a column that does not exist."""
     import difflib  # which a device at work does not need
 
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""The one door for data: names of columns in place of arrays, whatever the data are."""
+"""Look up the columns that arguments name, whatever kind of data has them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pairgossip.rows.sources import open_source
 from pairgossip.text import format_rows, join_names
 
 _NOUNS = {"within": "strata", "between": "strata", "by": "groups"}
-"""What arguments hold that are not called like it."""
+"""The plural nouns in messages for arguments whose own names do not fit."""
 
 
 class Describe(Protocol):
-    """Names rows where they are, such as "lines 3 and 17 of cork.csv"."""
+    """A function that names rows by position, such as "lines 3 and 17 of cork.csv"."""
 
     def __call__(self, rows: Sequence[int] | Any, *, alone: bool = True) -> str:
-        """Return what messages call rows; not ``alone`` beside what says the rest."""
+        """Return the name of rows; with ``alone`` false, the file and the counting are left out."""
 
 
 def count_from_zero(rows: Sequence[int] | Any, *, alone: bool = True) -> str:
@@ -30,40 +30,40 @@ def count_from_zero(rows: Sequence[int] | Any, *, alone: bool = True) -> str:
 
 
 class Chosen(NamedTuple):
-    """What arguments hold, their names of columns looked up."""
+    """The values of arguments, with names of columns replaced by the columns."""
 
     columns: Mapping[str, Any]
-    """By the names of arguments."""
+    """The values by argument."""
     owners: Mapping[str, str]
-    """What messages call arguments that are one column of the data: "Column 'age' of a.csv"."""
+    """The names in messages of arguments that are one column: "Column 'age' of a.csv"."""
     parts: Mapping[str, Sequence[str]]
-    """What they call the columns of the data itself."""
+    """The names in messages of the columns of the data itself."""
     describe: Describe = count_from_zero
     counting: str = ", counting from 0"
-    """What a message adds that names rows; nothing where they are lines."""
+    """Text that a message adds after the numbers of rows; empty where rows are lines."""
     names: Sequence[Any] = ()
     """The names of the columns of the data, if they have any."""
 
 
 class AskedColumns(NamedTuple):
-    """Columns of a table that arguments name."""
+    """The columns of a table that arguments name."""
 
     data: str
     """The name of the argument that holds the data."""
     source: Source
     places: list[int]
-    """The columns of the data itself."""
+    """The indices of the columns of the data itself."""
     roles: dict[str, int]
-    """By the names of other arguments, theirs."""
+    """The indices of the columns of other arguments, by argument."""
 
     def pieces(self, words: Sequence[Any] | None = None) -> Sequence[Cut]:
-        """Return the pieces of the table, each of which is read by itself in batches."""
+        """Return the pieces of the table; each can be read separately, in batches."""
         return self.source.pieces(self.places, self.roles, words)
 
     def read(
         self, source: Source, given: Mapping[str, Any], words: Sequence[Any] | None = None
     ) -> Chosen:
-        """Return what arguments hold, from the whole table or some rows of it that were read."""
+        """Return the values of arguments, from the whole table or from the rows read."""
         numbers = source.read_numbers(self.places)
         for place, column in zip(self.places, numbers, strict=True):
             if np.isinf(column).any():
@@ -93,7 +93,7 @@ def choose_columns(
     columns: Sequence[Any] | str | None = None,
     words: Sequence[Any] | None = None,
 ) -> Chosen:
-    """Look up the columns that arguments name; raise `InputError` for those there are not.
+    """Look up the columns that arguments name; raise `InputError` for those that do not exist.
 
     Parameters
     ----------
@@ -102,9 +102,9 @@ def choose_columns(
     given
         The arguments; text is the name of a column of the data.
     columns
-        The columns of the data itself; None for all that no other argument names.
+        The columns of the data itself; None for all columns that no other argument names.
     words
-        The labels that are known: of a file, "none" is one of them and not missing.
+        The known labels: in a file, a label "none" among them is a class and not missing.
     """
     asked = ask_columns(data, given, columns)
     if asked is None:
@@ -117,7 +117,7 @@ def choose_columns(
 def ask_columns(
     data: str, given: Mapping[str, Any], columns: Sequence[Any] | str | None = None
 ) -> AskedColumns | None:
-    """Find the columns that arguments name; None if the data has no names of columns.
+    """Find the columns that arguments name; return None if the data has no named columns.
 
     The parameters are those of `choose_columns`.
     """
@@ -131,7 +131,7 @@ def ask_columns(
 
 
 def _refuse_names(data: str, named: Mapping[str, str], columns: Any) -> None:
-    """Raise `InputError` where columns are named and the data has no names."""
+    """Raise `InputError` where columns are named but the data has no names."""
     for name, column in named.items():
         raise InputError(
             f"{name} is the name '{column[:40]}', but {data} has no names of columns: give a table "
@@ -148,7 +148,7 @@ def _refuse_names(data: str, named: Mapping[str, str], columns: Any) -> None:
 def _find_columns(
     source: Source, named: Mapping[str, str], columns: Sequence[Any] | str | None
 ) -> list[int]:
-    """Return the places of the data's own columns."""
+    """Return the indices of the columns of the data itself."""
     if columns is None:
         others = named.values()
         places = [place for place, name in enumerate(source.names) if name not in others]

@@ -1,4 +1,4 @@
-"""Where columns with names come from: frames, dicts, records, lazy frames, streams and files."""
+"""The sources of named columns: frames, dicts, records, lazy frames, streams and files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _open_frame(data: Any, title: str) -> Source | None:
     library = type(data).__module__.partition(".")[0]
     if library in ("dask", "dask_expr") and hasattr(data, "compute"):
         raise InputError(
-            f"{title} is a table of Dask's, on its workers: give what its compute() returns, or "
+            f"{title} is a Dask table, on its workers: give the result of its compute(), or "
             "count its rows there with pg.summarize."
         )
     if library == "pandas":
@@ -74,7 +74,7 @@ def _open_path(path: Path) -> Source:
 
 
 def _hold(title: str, names: Sequence[Any], column: Callable[[int], Any]) -> Frame:
-    """Return columns that are in memory: one batch."""
+    """Return columns that are already in memory, as one batch."""
     return Frame(title, names, lambda places: [Piece(0, lambda: [[*map(column, places)]])])
 
 
@@ -83,7 +83,7 @@ def _read(title: str, table: ArrowTable) -> Frame:
 
 
 def _collect(data: Any, names: Sequence[str], places: Sequence[int]) -> Iterator[Sequence[Any]]:
-    """Yield the batches of a lazy frame of polars'."""
+    """Yield the batches of a lazy polars frame."""
     chosen = data.select([names[k] for k in places])
     is_empty = True
     if hasattr(chosen, "collect_batches"):

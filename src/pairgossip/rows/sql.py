@@ -1,7 +1,7 @@
-"""Files of SQL: a query of whoever runs this, answered by DuckDB. The one importer of duckdb.
+"""SQL files: the user's own query, answered by DuckDB; no other module imports duckdb.
 
-Nothing but a file that the user names is ever run. Relative paths in it start where the command
-runs, or else where the file is.
+Only a file that the user names is run. Relative paths in it start in the folder where the command
+runs, or else in the folder of the file.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pairgossip.rows.arrow import open_stream
 from pairgossip.rows.batches import Piece
 
 _LARGEST = 1 << 20
-"""Bytes of a query; a longer file is refused."""
+"""Largest size of a query, in bytes; a longer file is refused."""
 _ABOUT_QUERIES = ("Parser Error", "Binder Error", "Catalog Error", "IO Error")
-"""Kinds of DuckDB's errors that quote queries and paths; others may quote entries of tables."""
+"""DuckDB errors that quote queries and paths; other errors may quote entries of tables."""
 _ABOUT_LOGINS = re.compile(r"connect|attach|passw|secret|://\S*@", re.IGNORECASE)
-"""In errors that may quote how a query logs in to a database: messages end up in logs."""
+"""Matches errors that may quote a database login, which must not end up in logs."""
 
 
 class Query:
-    """A query that is run for each pass over its answer, until the answer is kept as a whole."""
+    """A query that runs again for each pass over its answer, until the whole answer is kept."""
 
     def __init__(self, file: Path, connection: Any, answer: Any) -> None:
         """Keep the database open."""
@@ -38,7 +38,7 @@ class Query:
         self.names = self._table.names
 
     def load(self, places: Sequence[int]) -> list[Any]:
-        """Return columns of one run, as another may have other rows; then close the database."""
+        """Return columns, all of one run, as runs may differ in rows; then close the database."""
         if self._columns is None:
             with _explaining(self._file):
                 self._columns = self._table.load(range(len(self.names)))
@@ -46,7 +46,7 @@ class Query:
         return [self._columns[place] for place in places]
 
     def read(self, places: Sequence[int]) -> list[Piece]:
-        """Return the only piece of columns."""
+        """Return the only piece of the columns."""
         return [Piece(0, partial(self._read, places))]
 
     def _read(self, places: Sequence[int]) -> Iterator[Sequence[Any]]:
@@ -59,7 +59,7 @@ class Query:
 
 
 def open_query(file: Path) -> Query:
-    """Run what a file says before its last query, and open that."""
+    """Run the statements before the last query of a file, and open that query."""
     try:
         text = read_bytes(file, _LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -67,7 +67,7 @@ def open_query(file: Path) -> Query:
     with needed_for(f"The query in {file}", "pairgossip[sql]"):
         import duckdb
     with _explaining(file):
-        # Names in a query are those of tables, not of variables of this program.
+        # Names in a query are names of tables, not of variables of this program.
         settings: dict[str, Any] = {
             "python_enable_replacements": "false",
             "file_search_path": str(file.parent),
@@ -85,7 +85,7 @@ def _explaining(file: Path) -> Iterator[None]:
 
     try:
         yield
-    except (duckdb.Error, OSError) as problem:  # in the midst of a stream it is an OSError
+    except (duckdb.Error, OSError) as problem:  # amid a stream DuckDB's error is an OSError
         raise _not_run(file, str(problem)) from None
 
 

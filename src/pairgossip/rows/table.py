@@ -1,4 +1,4 @@
-"""Columns of a file, and questions about them: numbers, text, what is missing or wrong."""
+"""The columns of a file, and checks of them: numbers, text, missing and wrong entries."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ _DECIMAL_COMMA = re.compile(r"[-+]?[\d.]*,\d+([eE][-+]?\d+)?")
 
 
 class _BadCell(NamedTuple):
-    """An entry that is not a number, and where it stands."""
+    """An entry that is not a number, and its position."""
 
     column: str
     line: int
     text: str
 
     def quote(self) -> str:
-        """Quote the entry, with a guess why it is no number."""
+        """Quote the entry, with a guess why it is not a number."""
         return f"{self.text[:40]!r}{_guess(self.column, self.text)}"
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns read from a file."""
+    """Columns read from a file."""
 
     file: TableFile
     columns: dict[str, FloatArray] = field(default_factory=dict)
-    """The columns of numbers asked for, in the order asked for."""
+    """The requested columns of numbers, in the order of the request."""
     words: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """By column, what is an entry although it looks as if missing, such as the class "none"."""
+    """By column, entries that only look missing, such as the class "none"."""
     kept: IntArray | None = None
-    """The rows of the file that are used; None for all."""
+    """The rows of the file in use; None for all."""
 
     @property
     def path(self) -> Path:
-        """What messages call the file."""
+        """The name of the file in messages."""
         return self.file.file
 
     @property
@@ -63,22 +63,22 @@ class Table:
 
     @property
     def delimiter(self) -> str | None:
-        """What separates the fields of the file; None where nothing does."""
+        """The separator of the fields; None for files without one."""
         return self.file.delimiter
 
     @cached_property
     def lines(self) -> IntArray:
-        """The number by which messages name each row: the line it begins on, or its place."""
+        """The number of each row in messages: the line on which it begins, or its index."""
         lines = self.file.lines()
         return lines if self.kept is None else lines[self.kept]
 
     def describe(self, rows: Sequence[int] | IntArray) -> str:
-        """Name rows where they are, such as "lines 3 and 17"."""
+        """Name rows by their positions, such as "lines 3 and 17"."""
         return self.file.numbering.name(self.lines[np.asarray(rows, dtype=np.int64)].tolist())
 
     @property
     def cells(self) -> list[tuple[str, ...]]:
-        """The text of every row; nothing where an entry is missing."""
+        """The text of each row; empty where an entry is missing."""
         columns = [self._names(name).map(_or_empty, object) for name in self.load(self.header)]
         return list(zip(*columns, strict=True))
 
@@ -102,11 +102,11 @@ class Table:
         return self._names(name).texts()
 
     def numbers(self, name: str) -> FloatArray:
-        """Return one column as numbers; anything else in it is an error."""
+        """Return one column as numbers; any other entry is an error."""
         return self.with_columns([name]).columns[name]
 
     def labels(self, name: str) -> FloatArray | list[str]:
-        """Return numbers if all entries are, else text: sorted as text, 10 would precede 2."""
+        """Return numbers if all entries are numbers, else text: as text, 10 would sort before 2."""
         self.refuse_gaps([name])
         return self.numbers(name) if self.holds_numbers(name) else self.text(name)
 
@@ -130,17 +130,17 @@ class Table:
         return [self._floats(name) for name in names]
 
     def floats(self, name: str) -> FloatArray | None:
-        """Return a column without anything but numbers and missing entries, which are NaN."""
+        """Return a column with only numbers and missing entries, which are NaN; None for others."""
         return self._numbers(name)
 
     def names(self, name: str) -> Names:
-        """Return a column as text: the number of every row's entry in a book."""
+        """Return a column as text, stored as codes."""
         return self._names(name)
 
     def entries(self, name: str, *, as_text: bool) -> NDArray[Any] | Ordered:
-        """Return numbers with NaN if all entries are that are not missing, else text with None.
+        """Return numbers, NaN where missing, if all other entries are numbers, else text with None.
 
-        Classes that have an order keep it.
+        Ordered classes keep their order.
         """
         if (ordered := self.ordered(name)) is not None:
             return ordered
@@ -154,24 +154,24 @@ class Table:
         return texts
 
     def ordered(self, name: str) -> Ordered | None:
-        """Return a column of classes that have an order; None for others."""
+        """Return a column of ordered classes; None for other columns."""
         self.refuse_unknown([name])
         column = self.file.ordered(name)
         return column if column is None or self.kept is None else column.take(self.kept)
 
     def holds_names(self, name: str) -> bool:
-        """Tell whether some entry is a numeral that only text keeps, such as 007.
+        """Return whether some entry is a numeral that is exact only as text, such as 007.
 
-        Ids of more than 15 digits are others: as a number, one may be the same as the next.
+        Ids of more than 15 digits are another case: as numbers, two neighbors may be equal.
         """
         return any(map(is_name, self._filled(name)))
 
     def is_text(self, name: str) -> bool:
-        """Tell whether a column has entries, and none that resembles a number."""
+        """Return whether a column has entries, and none of them resembles a number."""
         return not self._gaps(name).all() and not self.resembles_numbers(name)
 
     def refuse_unknown(self, names: Sequence[str]) -> None:
-        """Raise `InputError` for the first of these columns that there is not."""
+        """Raise `InputError` for the first of these columns that does not exist."""
         for name in names:
             if name not in self.header:
                 raise no_column(self.path, name, self.header)
@@ -182,9 +182,9 @@ class Table:
             self.file.refuse_rounded(name)
 
     def refuse_gaps(self, names: Sequence[str], *, may_drop: bool = False) -> None:
-        """Raise `InputError` for the missing entries of these columns, all of them at once.
+        """Raise one `InputError` for all missing entries of these columns.
 
-        The sentence says how to leave them out if whoever asks may do so.
+        With ``may_drop`` the message says how to leave their rows out.
         """
         gaps = {name: np.flatnonzero(self._gaps(name)) for name in self.load(names)}
         lines = {name: self.lines[rows].tolist() for name, rows in gaps.items() if len(rows)}
@@ -198,12 +198,12 @@ class Table:
         return found
 
     def without(self, rows: Sequence[int]) -> Table:
-        """Return the table without these rows; its columns are to be read anew."""
+        """Return the table without these rows; its columns must be read again."""
         kept = np.arange(len(self.file)) if self.kept is None else self.kept
         return replace(self, columns={}, kept=np.delete(kept, rows))
 
     def holds_numbers(self, name: str) -> bool:
-        """Tell whether every entry of a column that is not missing reads as a number."""
+        """Return whether every entry of a column that is not missing is a number."""
         numbers = self._numbers(name)
         if numbers is not None:
             return not np.isnan(numbers).all()
@@ -211,14 +211,14 @@ class Table:
         return bool(entries) and None not in map(self.file.parse_number, entries)
 
     def count_values(self, name: str, most: int) -> int:
-        """Count the different entries of a column, missing ones aside, up to a number of them."""
+        """Count the different entries of a column, without missing ones, up to ``most``."""
         numbers = self._numbers(name)
         if numbers is None:
             return min(most, len(self._filled(name)))
         return min(most, len(distinct(numbers[~np.isnan(numbers)])))
 
     def resembles_numbers(self, name: str) -> bool:
-        """Tell whether some entry of a column reads as a number, or would with a decimal point."""
+        """Return whether some entry is a number, or would be with a decimal point for its comma."""
         numbers = self._numbers(name)
         if numbers is not None:
             return not np.isnan(numbers).all()
@@ -236,14 +236,14 @@ class Table:
         return ""
 
     def bad_lines(self, name: str) -> list[int]:
-        """Return the lines on which a column holds something that is neither missing nor a number.
+        """Return the lines on which a column holds an entry that is neither missing nor a number.
 
-        Infinity is among them.
+        Infinity counts as such an entry.
         """
         return [cell.line for cell in self._bad(name)]
 
     def with_columns(self, names: Sequence[str]) -> Table:
-        """Return the table with these columns read as numbers; anything else is an error."""
+        """Return the table with these columns read as numbers; any other entry is an error."""
         columns = {name: self._floats(name) for name in self.load(names)}
         self.refuse_rounded(names)
         if not all(np.isfinite(column).all() for column in columns.values()):
@@ -262,14 +262,14 @@ class Table:
         return math.nan if number is None else number
 
     def load(self, names: Sequence[str]) -> Sequence[str]:
-        """Read columns together, before they are asked for one by one."""
+        """Read these columns together instead of one by one later."""
         self.refuse_unknown(names)
         self.file.load(names)
         self.file.texts([name for name in names if self._numbers(name) is None])
         return names
 
     def _numbers(self, name: str) -> FloatArray | None:
-        """Return a column without anything but numbers and missing entries; None for others."""
+        """Return a column with only numbers and missing entries; None for other columns."""
         self.refuse_unknown([name])
         if any(map(self.file.is_gap, self.words.get(name, ()))):
             return None
@@ -284,7 +284,7 @@ class Table:
         return self.file.is_gap(entry) and entry not in self.words.get(name, ())
 
     def _gaps(self, name: str) -> BoolArray:
-        """Tell of every row whether a column has no entry."""
+        """Return for each row whether its entry is missing."""
         numbers = self._numbers(name)
         if numbers is not None:
             return np.isnan(numbers)
@@ -292,7 +292,7 @@ class Table:
 
     def _filled(self, name: str) -> list[str]:
         """Return the different entries of a column that are not missing."""
-        if not self.file.has_text(name):  # the same will be asked of others
+        if not self.file.has_text(name):  # read all columns: the others will be needed as well
             self.load(self.header)
         return [entry for entry in self._names(name).used() if not self._is_gap(name, entry)]
 
@@ -309,7 +309,7 @@ class Table:
         return [cell for name in self.load(names) for cell in self._bad(name)]
 
     def _refuse_kinds(self, names: Sequence[str]) -> None:
-        """Raise `InputError` for a column whose type is not that of numbers."""
+        """Raise `InputError` for a column whose type is not numeric."""
         reason = next(filter(None, map(self.file.explain, names)), None)
         if reason is not None:
             raise reason
@@ -320,11 +320,11 @@ def read_columns(
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
 ) -> Table:
-    """Read columns of numbers from a file of Parquet or Arrow, a folder of Parquet files, or CSV.
+    """Read columns of numbers from a Parquet or Arrow file, a folder of Parquet files, or CSV.
 
     CSV is UTF-8 text whose first line names the columns; the path "-" is standard input, and files
-    that end with .gz are decompressed. By default all columns are read that hold nothing but
-    numbers, and fields are separated by whichever of comma, semicolon and tab fits.
+    whose names end in .gz are decompressed. By default all columns that hold only numbers are read,
+    and the separator is the one of comma, semicolon and tab that fits.
     """
     if delimiter is not None and len(delimiter) != 1:
         raise InputError(f"The delimiter is {delimiter!r}: give one character.")

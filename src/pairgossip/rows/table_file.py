@@ -1,4 +1,4 @@
-"""What a table asks of a file, and the kinds of files there are, told apart by their names."""
+"""The interface of files to tables, and the kinds of files, which differ by their names."""
 
 from __future__ import annotations
 
@@ -19,72 +19,72 @@ from pairgossip.rows.places import Numbering
 _ARROW, _QUERY = (".parquet", ".arrow", ".feather"), ".sql"
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]+:/")
-"""How an address begins, as a path writes it."""
+"""The beginning of an address, as a path writes it."""
 
 
 class TableFile(Protocol):
-    """A file whose columns have names."""
+    """A file with named columns."""
 
     file: Path
-    """What messages call it."""
+    """The name of the file in messages."""
     numbering: Numbering
-    """How they name its rows."""
+    """The noun and the counting of its rows in messages."""
 
     @property
     def delimiter(self) -> str | None:
-        """What separates its fields; None where nothing does."""
+        """The separator of fields; None for files without one."""
 
     @property
     def header(self) -> tuple[str, ...]:
         """The names of all columns, in their order."""
 
     def read(self, columns: Collection[str] | None = None) -> Self:
-        """Read the rows, and those of these columns that hold numbers; None for all."""
+        """Read the rows, and the columns of numbers among these; None for all columns."""
 
     def __len__(self) -> int: ...
 
     def has_more(self, rows: int) -> bool:
-        """Tell whether there are more rows than this number, before they are all read."""
+        """Return whether there are more rows than this, without reading all."""
 
     def floats(self, name: str) -> FloatArray | None:
-        """Return a column of numbers, NaN for what is missing; None for other columns."""
+        """Return a column of numbers, NaN for missing entries; None for other columns."""
 
     def load(self, names: Collection[str]) -> None:
-        """Read columns together that will be asked for one by one."""
+        """Read these columns together instead of one by one later."""
 
     def has_text(self, name: str) -> bool:
-        """Tell whether a column was read as text already."""
+        """Return whether a column has already been read as text."""
 
     def texts(self, names: Collection[str]) -> dict[str, Names]:
         """Return columns as text, whatever they hold."""
 
     def lines(self) -> IntArray:
-        """Return the number by which messages name each row."""
+        """Return the number of each row in messages."""
 
     def is_gap(self, entry: Any) -> bool:
-        """Tell whether an entry of a column of text stands for a missing one."""
+        """Return whether an entry of a column of text counts as missing."""
 
     def parse_number(self, entry: Any) -> float | None:
-        """Return the number that an entry of a column of text stands for, if any."""
+        """Return the number in an entry of a column of text, if any."""
 
     def explain(self, name: str) -> InputError | None:
-        """Return why a column holds no numbers; None where its entries say it one by one."""
+        """Return why a column holds no numbers; None where errors name single entries."""
 
     def refuse_rounded(self, name: str) -> None:
         """Raise `InputError` for a column whose whole numbers floating point would round."""
 
     def refuse_unnamed(self, name: str) -> None:
-        """Raise `InputError` for a column whose entries name no class, site or stratum."""
+        """Raise `InputError` for a column whose entries cannot name a class, site or stratum."""
 
     def ordered(self, name: str) -> Ordered | None:
-        """Return a column of classes that have an order; None for others."""
+        """Return a column of ordered classes; None for other columns."""
 
 
 def open_table(path: str | PathLike[str], delimiter: str | None = None) -> TableFile:
-    """Open a file or folder that holds a table, by its name; the path "-" is standard input.
+    """Open a file or folder with a table, by its name; the path "-" is standard input.
 
-    Files of Parquet and Arrow, folders of Parquet, and the answer of a query in a file .sql have
-    types; any other file is CSV, plain or compressed by gzip.
+    Parquet and Arrow files, folders of Parquet files, and the answer of a query in an .sql file
+    have types; any other file is CSV, plain or compressed by gzip.
     """
     place = Path(path)
     if _ADDRESS.match(address := place.as_posix()) and not place.exists():
@@ -106,9 +106,9 @@ def open_table(path: str | PathLike[str], delimiter: str | None = None) -> Table
 
 
 def open_content(content: bytes, file: Path, largest: int) -> TableFile:
-    """Open a table that somebody sent, CSV or Parquet by its name; a query is never run.
+    """Open an uploaded table, CSV or Parquet by its name; a query is never run.
 
-    Parquet may not take more than ``largest`` bytes unpacked.
+    Parquet may take at most ``largest`` bytes unpacked.
     """
     kind = file.suffix.lower()
     if kind == ".parquet":

@@ -1,4 +1,4 @@
-"""Files that stay as they are while they are read, in one pass or several."""
+"""Detect files that change while they are read, in one pass or several."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class Unchanged:
     """The state of a file when it was opened; readers compare before and after each pass."""
 
     def __init__(self, file: Path) -> None:
-        """Note the state."""
+        """Record the state."""
         self.file = file
         self._first = self._look()
 
     def check(self) -> None:
-        """Raise `InputError` if the file is another one now."""
+        """Raise `InputError` if the file has changed since."""
         if self._look() != self._first:
             raise InputError(f"{self.file} changed while it was being read: read it again.")
 

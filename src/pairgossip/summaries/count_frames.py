@@ -79,7 +79,7 @@ def _open(frame: Any, names: Sequence[str]) -> Source:
 def _read_numbers(
     source: Source, name: str, least: float, most: float, *, has_gaps: bool = False
 ) -> FloatArray:
-    """Return a column of whole numbers within limits, NaN for what is missing if it may be."""
+    """Return a column of whole numbers within limits, NaN for missing entries if it may be."""
     numbers = source.read_numbers([source.find(name)])[0]
     is_right = (numbers == np.rint(numbers)) & (numbers >= least) & (numbers <= most)
     if has_gaps:
@@ -133,7 +133,7 @@ def _name_classes(summary: Summary, classes: Sequence[Any] | None) -> Sequence[A
 def _find_places(
     source: Source, key: str, known: Mapping[Hashable, int], counts: FloatArray
 ) -> FloatArray:
-    """Return the place of every entry of a factor, NaN for what is missing."""
+    """Return the place of every entry of a factor, NaN for missing entries."""
     role = {"label": "labels", "weight": "weights"}.get(key, key)
     column = source.read_entries(source.find(key), role, list(known))
     gaps = find_gaps(column, key)

@@ -1,4 +1,4 @@
-"""Calibration by bins of scores: the share of rows that have the outcome, beside the expected."""
+"""Calibration by bins of scores: the share of rows with the outcome, beside the expected share."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class Bin(NamedTuple):
 
     low: float
     high: float
-    """The least and the largest score that it holds."""
+    """The lowest and the highest score that it holds."""
     rows: float
-    """How many rows are in it; an estimate where blocks of cells reach beyond it."""
+    """The number of rows; an estimate where blocks of cells reach beyond the bin."""
     expected: float
     """The mean score of its rows."""
     bracket: Ends
-    """Between which the mean score lies for certain."""
+    """The ends between which the mean score lies for certain."""
     observed: SummaryAnswer
-    """The share of its rows that have the outcome, with its interval and bracket."""
+    """The share of its rows with the outcome, with its interval and bracket."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all by name."""
+        """Return all fields by name."""
         own = {name: getattr(self, name) for name in ("low", "high", "rows", "expected", "bracket")}
         return own | {"observed": describe_answer(self.observed)}
 
 
 def read_bins(placed: Placed, level: float, least: int) -> tuple[Bin, ...]:
-    """Return bins of about as many rows each, between the ends of cells."""
+    """Return bins with about equal numbers of rows; their edges are ends of cells."""
     cells = placed.scores.cells
     edges = _cut(cells.sum(axis=0), placed.n)
     found = (
@@ -54,7 +54,7 @@ def read_bins(placed: Placed, level: float, least: int) -> tuple[Bin, ...]:
 
 
 def _cut(rows: FloatArray, n: float) -> IntArray:
-    """Return the cells at which bins begin, and the end of the last one."""
+    """Return the first cell of each bin, and the end of the last bin."""
     count = int(np.clip(n // _LEAST_ROWS, _FEWEST, _MOST))
     filled = np.flatnonzero(rows)
     below = np.append(0.0, np.cumsum(rows))
@@ -90,7 +90,7 @@ def _read_bin(placed: Placed, first: int, stop: int, level: float, least: int) -
 
 
 def _bound_mean(placed: Placed, first: int, stop: int) -> Ends:
-    """Return the ends of the mean score of the rows in some cells, whichever rows are in them."""
+    """Return the bounds of the mean score of the rows in some cells, wherever the rows are."""
     (low, high), boxes = placed.scores.axis.ends, placed.boxes
     is_inside, reaches = placed.within(first, stop)
     may = reaches & ~is_inside
@@ -98,7 +98,7 @@ def _bound_mean(placed: Placed, first: int, stop: int) -> Ends:
     ends = []
     for sign, one, edge in ((1.0, boxes.low, low[first]), (-1.0, boxes.high, high[stop - 1])):
         total, count = float(rows[is_inside] @ one[is_inside]), float(rows[is_inside].sum())
-        # The lowest, or highest, of the rows that may be there, as long as they pull the mean.
+        # The lowest, or highest, rows that may be in these cells, as long as they move the mean.
         places = one[may]
         places = np.maximum(places, edge) if sign > 0 else np.minimum(places, edge)
         order = np.argsort(sign * places, kind="stable")

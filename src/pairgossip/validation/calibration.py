@@ -1,4 +1,4 @@
-"""Calibration: how well scores that are probabilities agree with the outcome."""
+"""Calibration: the agreement of scores that are probabilities with the outcome."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ NAMES = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Calibration:
-    """How well probabilities agree with the outcome; each number has an interval and a bracket.
+    """The agreement of probabilities with the outcome; each number has an interval and a bracket.
 
     Attributes
     ----------
     rows, positives
-        How many rows there are, and how many have the outcome.
+        The number of rows, and the number with the outcome.
     observed_expected
-        The number of rows with the outcome over the sum of all scores: 1 if scores are right on
-        average.
+        The number of rows with the outcome over the sum of all scores; it is 1 if scores are right
+        on average.
     in_the_large
         The number to add to the logit of every score so that scores are right on average; 0 is
         best.
     slope, intercept
-        The logit of the outcome as a line over that of the score, by maximum likelihood; 1 and 0
-        are best. A slope below 1 says that scores are too far apart.
+        The logit of the outcome as a linear function of the logit of the score, by maximum
+        likelihood; 1 and 0 are best. A slope below 1 means that scores are too extreme.
     brier, scaled_brier
-        The mean squared difference of score and outcome, and 1 less its ratio to that of the same
-        score for all.
+        The mean squared difference of score and outcome, and 1 minus its ratio to that of a
+        constant score, the mean outcome.
     bins
-        The share with the outcome, by bins of about as many rows each.
+        The share with the outcome, in bins of about equal numbers of rows.
     reason
         Why there is no slope; empty if there is one.
     limits
         The least score of positive rows and the largest of negative ones that slope and intercept
-        allow for, where cells that end at 0 or 1 leave that open; else None.
+        assume, where cells that end at 0 or 1 leave them open; None elsewhere.
     """
 
     rows: int
@@ -119,8 +119,9 @@ class Calibration:
 
 
 def read_calibration(scores: Scores, level: float, least: int = 1) -> Calibration:
-    """Return the calibration of rows, or of counts; raise `InputError` for other scores than
-    probabilities.
+    """Return the calibration of rows or counts.
+
+    Raises `InputError` for scores that are not probabilities.
     """
     placed = Placed(scores)
     reader = _Reader(placed, level, least)
@@ -142,7 +143,7 @@ def read_calibration(scores: Scores, level: float, least: int = 1) -> Calibratio
 
 
 def _lack_slope(placed: Placed) -> str:
-    """Return why a logistic fit has no slope; nothing if it has one."""
+    """Return why a logistic fit has no slope; empty if it has one."""
     rows, points = placed.cells, placed.points
     if placed.scores.ties_known and (count := rows[:, (points == 0) | (points == 1)].sum()):
         return (
@@ -160,7 +161,7 @@ def _have(count: float) -> str:
 
 
 class _Part(NamedTuple):
-    """A statistic, its influence by class and cell, and its bracket."""
+    """A statistic, its influence function by class and cell, and its bracket."""
 
     value: float
     added: FloatArray
@@ -175,11 +176,11 @@ class _Reader:
         self.share = placed.positives / placed.n
 
     def unknown(self) -> SummaryAnswer:
-        """Return a number that is not known."""
+        """Return an answer without a value."""
         return as_answer(math.nan, math.nan, UNKNOWN, self.level, UNKNOWN, self.least)
 
     def observed_expected(self) -> SummaryAnswer:
-        """Return how many rows have the outcome over how many are expected to."""
+        """Return the ratio of the observed to the expected number of rows with the outcome."""
         placed = self.placed
         rows, points = placed.cells.sum(axis=0), placed.points
         expected = float(rows @ points) / placed.n
@@ -210,7 +211,7 @@ class _Reader:
         """Return the intercept and the slope of the logistic fit."""
         placed = self.placed
         fit = fit_line(placed.logits, placed.cells)
-        assert fit is not None  # as it was asked before
+        assert fit is not None  # `_lack_slope` has checked it
         brackets = ((fit.intercept, fit.intercept), (fit.slope, fit.slope))
         if not placed.is_known:
             brackets = bound_line(Boxes(*placed.logit_ends, placed.boxes.rows), fit.slope)
@@ -225,9 +226,9 @@ class _Reader:
         return self._answer(self._brier(), "logit")
 
     def scaled_brier(self) -> SummaryAnswer:
-        """Return 1 less the Brier score over that of the mean outcome for all rows.
+        """Return 1 minus the ratio of the Brier score to that of the mean outcome as the score.
 
-        The interval is that of the ratio on the log scale, and so ends below 1.
+        The interval is that of the ratio on the log scale, so it ends below 1.
         """
         brier, spread = self._brier(), self.share * (1 - self.share)
         changes = (1 - 2 * self.share) * (CLASSES - self.share)
@@ -258,7 +259,7 @@ class _Reader:
     def _answer_about(
         self, value: float, error: float, bracket: Ends, scale: Scale = "plain", law: Law = NORMAL
     ) -> SummaryAnswer:
-        """Return a number with its interval, which allows for its bracket."""
+        """Return a number with an interval that allows for its bracket."""
         if self.placed.is_known:
             bracket = value, value
         else:

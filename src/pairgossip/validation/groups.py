@@ -1,4 +1,4 @@
-"""A validation by groups of rows: each group's own, and how far groups differ."""
+"""A validation by groups of rows: the results of each group, and the differences between them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Group:
     Attributes
     ----------
     name
-        The group's own.
+        The name of the group.
     rows
-        How many it has.
+        The number of its rows.
     roc, calibration
-        As those of all rows; None where there are none.
+        As for all rows; None where there is none.
     reason
-        Why a group has no ROC curve; empty if it has one.
+        Why the group has no ROC curve; empty if it has one.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Group:
 
     @property
     def thresholds(self) -> tuple[OperatingPoint, ...]:
-        """Sensitivity, specificity and the rest at each agreed threshold."""
+        """The statistics at each agreed threshold, such as sensitivity and specificity."""
         return () if self.roc is None else tuple(map(self.roc.at, self.roc.thresholds))
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,9 +69,9 @@ class Groups(Mapping[str, Group]):
     by
         The name of the column of groups.
     auc
-        The AUC of each, with differences between them.
+        The AUC of each group, with the differences between them.
     observed_expected
-        The same of the number of outcomes over the expected one; None if scores are no
+        The same for the ratio of observed to expected outcomes; None if scores are not
         probabilities.
     """
 
@@ -94,12 +94,12 @@ class Groups(Mapping[str, Group]):
 
     @property
     def worst(self) -> str:
-        """The group of the lowest AUC; it was looked for, so its interval says too little."""
+        """The group with the lowest AUC; it was selected, so its interval is too optimistic."""
         return self.auc.worst
 
     @cached_property
     def tables(self) -> tuple[GroupTable, ...]:
-        """The tables of every number by which groups are compared."""
+        """The tables of all numbers by which groups are compared."""
         return tuple(one for one in (self.auc, self.observed_expected) if one is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +121,7 @@ class Groups(Mapping[str, Group]):
 def compare_calibration(
     parts: Mapping[str, Group], whole: Calibration | None, by: str
 ) -> GroupTable | None:
-    """Return how far observed over expected outcomes differ between groups."""
+    """Return the ratios of observed to expected outcomes by group, with their differences."""
     if whole is None:
         return None
     calibrations = {name: one.calibration for name, one in parts.items()}

@@ -11,9 +11,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.validation.placed import CLASSES, expit, log_odds
 
 _STEPS = 100
-"""Steps of Newton's method; it takes about eight."""
+"""Largest number of Newton steps; a fit takes about eight."""
 _TOLERANCE = 1e-12
-"""Largest step, in standard errors, at which a fit is done."""
+"""Largest step, in standard errors, at which a fit has converged."""
 
 
 class LineFit(NamedTuple):
@@ -26,7 +26,7 @@ class LineFit(NamedTuple):
 
 
 def fit_line(x: FloatArray, rows: FloatArray) -> LineFit | None:
-    """Fit intercept and slope by maximum likelihood; None if there is no largest likelihood.
+    """Fit intercept and slope by maximum likelihood; return None if the likelihood has no maximum.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def fit_line(x: FloatArray, rows: FloatArray) -> LineFit | None:
             break
     p = expit(at[0] + at[1] * u)
     covariance = np.linalg.inv(_second_moments(rows * p * (1 - p), u))
-    # The intercept at a logit of 0, not at the center.
+    # The intercept is wanted at a logit of 0, not at the center.
     variance = covariance[0, 0] - 2 * center * covariance[0, 1] + center**2 * covariance[1, 1]
     errors = math.sqrt(float(variance)), math.sqrt(float(covariance[1, 1]))
     return LineFit(float(at[0] - at[1] * center), float(at[1]), errors)
 
 
 def overlap(x: FloatArray, rows: FloatArray) -> bool:
-    """Return whether the logits of the classes overlap, without which no slope is best."""
+    """Return whether the logits of the classes overlap; if they do not, no slope is best."""
     negative, positive = (one[many > 0] for one, many in zip(x, rows, strict=True))
     if not len(negative) or not len(positive):
         return False
@@ -86,7 +86,7 @@ def _second_moments(weights: FloatArray, u: FloatArray) -> FloatArray:
 
 
 def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> float:
-    """Return the intercept at which as many rows are expected to have the outcome as have it.
+    """Return the intercept at which the expected number of outcomes equals the observed number.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> 
     Returns
     -------
     intercept
-        Infinite where no number is large, or small, enough; NaN where all numbers are right.
+        Infinite where no intercept is large, or small, enough; NaN where every intercept fits.
     """
     positives -= float(rows[offsets == math.inf].sum())
     used = (rows > 0) & np.isfinite(offsets)
@@ -130,10 +130,10 @@ def solve_intercept(offsets: FloatArray, rows: FloatArray, positives: float) -> 
 
 
 def intercept_error(offsets: FloatArray, rows: FloatArray, intercept: float) -> float:
-    """Return the standard error of an intercept, by classes of offsets and rows.
+    """Return the standard error of an intercept, from offsets and rows by class.
 
-    It is that of Huber's sandwich, which holds where probabilities are wrong even with the best
-    intercept: there the second derivative of the likelihood alone says too little.
+    It is that of Huber's sandwich, which holds even where probabilities are wrong at the best
+    intercept; the second derivative of the likelihood alone is then too optimistic.
     """
     p, n = expit(intercept + offsets), float(rows.sum())
     information = float((rows * p * (1 - p)).sum())

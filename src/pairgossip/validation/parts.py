@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pairgossip.validation.validation import Validation
 
 _OF_GROUPS = ("sensitivity", "specificity", "ppv")
-"""The numbers of a threshold that are shown by group."""
+"""The numbers of a threshold that the tables of groups show."""
 _OF_ALL = ("Intervals", "Adjusted")
-"""Beginnings of the notes that all tables share."""
-_CERTAIN = "In square brackets: between which ends the number lies for certain for these rows."
+"""First words of notes that all tables share."""
+_CERTAIN = "In square brackets: the ends between which the number lies for certain for these rows."
 
 
 def list_parts(found: Validation) -> Iterator[Part]:
@@ -45,7 +45,7 @@ def list_parts(found: Validation) -> Iterator[Part]:
 
 
 def list_facts(found: Validation) -> Iterator[tuple[str, str]]:
-    """Return the facts above all parts: rows, outcomes and the level of intervals."""
+    """Yield the facts above all parts: rows, outcomes and the level of intervals."""
     roc = found.roc
     rows = roc.positives + roc.negatives
     yield "rows", f"{rows:,}"
@@ -57,7 +57,7 @@ def list_facts(found: Validation) -> Iterator[tuple[str, str]]:
 
 
 def discrimination(found: Validation) -> dict[str, Answer]:
-    """Return the numbers of discrimination by their names in publications."""
+    """Return the measures of discrimination by their names in publications."""
     within = {} if found.within is None else {"AUC within strata": found.within}
     return {"AUC": found.roc.auc, **within, "average precision": found.roc.average_precision}
 
@@ -80,7 +80,7 @@ def _numbers_table(numbers: Mapping[str, Answer], level: float) -> Table:
 def _calibration_parts(found: Validation) -> Iterator[Part]:
     calibration = found.calibration
     if calibration is None:
-        yield Paragraph(f"There is none. {found.no_calibration}")
+        yield Paragraph(f"There is no calibration. {found.no_calibration}")
         return
     yield Figure(
         picture_calibration(calibration, found.level),
@@ -118,7 +118,7 @@ def _threshold_parts(found: Validation) -> Iterator[Part]:
 
 
 def _threshold_table(points: Sequence[OperatingPoint]) -> Table:
-    """Return what thresholds do, one threshold per column."""
+    """Return the table of statistics at thresholds, one threshold per column."""
     lines = (
         (text, *(spell(getattr(point, name)) for point in points))
         for name, text in POINT_NAMES.items()
@@ -141,14 +141,14 @@ def _group_parts(found: Validation, groups: Groups) -> Iterator[Part]:
 
 
 def _list_differences(groups: Groups) -> Iterator[tuple[str, Table]]:
-    """Yield what groups differ in, and how much, where there are few enough."""
+    """Yield the names and tables of differences between groups, where groups are few enough."""
     for one in groups.tables:
         if (table := show_differences(one)).rows:
             yield name_statistic(one), table
 
 
 def group_notes(groups: Groups) -> list[str]:
-    """Return the sentences about groups, each once."""
+    """Return the notes about groups, each once."""
     notes = [
         note if note.startswith(_OF_ALL) else f"{name_statistic(table)}: {note}"
         for table in groups.tables
@@ -165,7 +165,7 @@ def name_statistic(table: GroupTable) -> str:
 
 
 def _group_table(groups: Groups, found: Validation) -> Table:
-    """Return the table of groups, and of all rows."""
+    """Return the table of groups, with a line for all rows."""
     rows = found.roc.positives + found.roc.negatives
     lines: list[tuple[str, ...]] = [
         (
@@ -192,7 +192,7 @@ def _spell_calibration(found: Calibration | None) -> tuple[str, str]:
 
 
 def _group_points(groups: Groups, found: Validation, at: int) -> Table:
-    """Return what a threshold does, by group."""
+    """Return the statistics at one threshold, by group."""
     named = {name: one.thresholds for name, one in groups.items()} | {ALL_ROWS: found.thresholds}
     lines = tuple(
         (name, *(spell(getattr(points[at], one)) if points else NOTHING for one in _OF_GROUPS))
@@ -203,7 +203,7 @@ def _group_points(groups: Groups, found: Validation, at: int) -> Table:
 
 
 def write_text(found: Validation) -> str:
-    """Return the same as text for a terminal."""
+    """Return the validation as text for a terminal."""
     blocks = ["\n".join(f"{name}: {said}" for name, said in list_facts(found))]
     numbers: dict[str, Answer] = discrimination(found)
     if found.calibration is not None:

@@ -1,4 +1,4 @@
-"""Pictures of a validation: calibration, and groups beside each other."""
+"""Pictures of a validation: its calibration, and its groups beside each other."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pairgossip.validation.placed import expit, logit
 _POINTS = 200
 """Number of points of a fitted line."""
 _ROOM = 1.05
-"""End of the axes, relative to the largest value that is drawn."""
+"""End of the axes, relative to the largest value drawn."""
 
 
 def picture_calibration(found: Calibration, level: float) -> Picture:
-    """Return the share with the outcome over the mean score, by bins, and the logistic fit."""
+    """Draw the share with the outcome over the mean score, by bins, and the logistic fit."""
     bins = found.bins
     expected = np.array([one.expected for one in bins])
     low, high = (np.array([getattr(one.observed, end) for one in bins]) for end in ("low", "high"))
@@ -64,7 +64,7 @@ def _draw_fit(
 
 
 def picture_groups(table: GroupTable, reference: float) -> Picture:
-    """Return the values of groups from the top down, beside that of all rows."""
+    """Return the values of groups from the top down, beside the value of all rows."""
     known = {name: one for name, one in table.items() if one.value == one.value}
     values = np.array([one.value for one in known.values()])
     ends = np.array([(one.low, one.high) for one in known.values()]).T

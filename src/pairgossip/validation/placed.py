@@ -1,4 +1,4 @@
-"""Probabilities of rows of two classes, up to the ends between which each lies for certain."""
+"""Probabilities of rows of two classes, each known up to the ends of its box."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pairgossip.curves.scores import Scores
 from pairgossip.errors import InputError
 
 CLASSES = np.array([[0.0], [1.0]])
-"""The outcome of both classes."""
+"""The outcomes of the two classes, as numbers."""
 FARTHEST = 745.0
-"""No number of binary64 between 0 and 1 has a larger logit, up or down."""
+"""Bound on the size of logits: no binary64 number strictly between 0 and 1 has a larger one."""
 
 
 class Box(NamedTuple):
-    """Rows that lie between two scores, of which nothing else is known."""
+    """Rows that lie between two scores; nothing more is known of their scores."""
 
     low: FloatArray
     high: FloatArray
@@ -29,7 +29,7 @@ class Box(NamedTuple):
 
 
 class Placed:
-    """Where the rows of both classes are: in boxes for certain, and at points by estimate."""
+    """The rows of both classes: in boxes for certain, and at points by estimate."""
 
     def __init__(self, scores: Scores) -> None:
         self.scores = scores
@@ -57,25 +57,25 @@ class Placed:
 
     @cached_property
     def n(self) -> float:
-        """How many rows there are."""
+        """The number of rows."""
         return float(self.scores.sizes.sum())
 
     @cached_property
     def positives(self) -> float:
-        """How many rows have the outcome."""
+        """The number of rows with the outcome."""
         return float(self.scores.sizes[1])
 
     @cached_property
     def points(self) -> FloatArray:
-        """The probability that stands for the rows of every cell."""
+        """The probability that represents the rows of each cell."""
         return np.asarray((self._ends[0] + self._ends[1]) / 2)
 
     @cached_property
     def logits(self) -> FloatArray:
-        """The logit that stands for the rows of every cell, by class, shape (2, cells).
+        """The logit that represents the rows of each cell, by class, shape (2, cells).
 
-        It is the middle on this scale; of a cell that ends at 0 or 1, that of the middle, but for
-        rows of the class that hardly belongs there, which are at its other end.
+        It is the middle of the cell's logits. For a cell that ends at 0 or 1 it is the logit of the
+        middle score; but for rows of the class that is unlikely at that end it is the other end.
         """
         low, high = (logit(end) for end in self._ends)
         middle = (low + high) / 2
@@ -92,18 +92,18 @@ class Placed:
 
     @cached_property
     def offset_ends(self) -> tuple[FloatArray, FloatArray]:
-        """The lowest and the highest offsets in boxes, whatever the class, shape (2, boxes)."""
+        """The lowest and the highest offsets in boxes, equal for both classes, shape (2, boxes)."""
         ends = (self.boxes.low, self.boxes.high)
         low, high = (np.tile(_unclip(logit(end)), (2, 1)) for end in ends)
         return low, high
 
     @cached_property
     def limits(self) -> Ends | None:
-        """The least score of positive rows, and the largest of negative ones, in fits of a slope.
+        """The least score of positive rows, and the largest of negative ones, that fits assume.
 
-        A positive row at 0 would decide the slope alone, and counts in a cell that begins there
-        cannot rule it out: so it counts as at the other end of the cell, and the same of negative
-        rows at 1. None where no row is moved.
+        A positive row at 0 alone would determine the slope, and counts in a cell that begins at 0
+        cannot exclude it. Such a row is therefore placed at the other end of the cell, and a
+        negative row in a cell that ends at 1 likewise. None where no row is moved.
         """
         low, high = self.scores.axis.ends
         least = float(high[0]) if low[0] == 0 < high[0] else 0.0
@@ -114,7 +114,7 @@ class Placed:
 
     @cached_property
     def logit_ends(self) -> tuple[FloatArray, FloatArray]:
-        """The lowest and the highest logits of the rows of every box, by class."""
+        """The lowest and the highest logits of the rows of each box, by class."""
         least, most = self.limits or (0.0, 1.0)
         low = np.stack([self.boxes.low, np.maximum(self.boxes.low, least)])
         high = np.stack([np.minimum(self.boxes.high, most), self.boxes.high])
@@ -122,18 +122,18 @@ class Placed:
         return logit(low), logit(high)
 
     def within(self, first: int, stop: int) -> tuple[BoolArray, BoolArray]:
-        """Return which boxes lie in the cells from ``first`` up to ``stop``, and which reach in."""
+        """Return which boxes lie inside the cells ``first`` to ``stop``, and which overlap them."""
         low, high = self._places
         return (low >= first) & (high < stop), (high >= first) & (low < stop)
 
     @cached_property
     def _places(self) -> tuple[IntArray, IntArray]:
-        """The first and the last cell of every box."""
+        """The first and the last cell of each box."""
         return _box_places(self.scores)
 
 
 def _box_places(scores: Scores) -> tuple[IntArray, IntArray]:
-    """Return the first and the last cell of all boxes that hold rows."""
+    """Return the first and the last cell of each box that holds rows."""
     if scores.tree is None or scores.counts is None:
         cells = np.flatnonzero(scores.cells.any(axis=0))
         return cells, cells
@@ -150,13 +150,13 @@ def _find_boxes(scores: Scores) -> Box:
 
 
 def logit(p: FloatArray) -> FloatArray:
-    """Return log(p / (1 - p)), held to that of the numbers between 0 and 1."""
+    """Return log(p / (1 - p)), clipped to the logits of numbers strictly between 0 and 1."""
     with np.errstate(divide="ignore"):
         return np.clip(np.log(p) - np.log1p(-p), -FARTHEST, FARTHEST)
 
 
 def _unclip(x: FloatArray) -> FloatArray:
-    """Return logits that are infinite where they were held to that of a number inside."""
+    """Return logits with the clipped ones made infinite."""
     return np.where(np.abs(x) < FARTHEST, x, np.copysign(np.inf, x))
 
 

@@ -26,7 +26,7 @@ from pairgossip.validation.groups import Group, Groups, compare_calibration
 from pairgossip.validation.validation import Validation
 
 _GROUP = "group"
-"""The name of the column of groups, where these came as an array or in counts."""
+"""The name for groups that came as an array or in counts, without a column's name."""
 
 
 def validate(
@@ -55,14 +55,14 @@ def validate(
         which has labels, groups, strata and weights already.
     by
         The group of every row, such as a sex, to compare.
-    within
+    The group of each row, such as sex; groups are compared.
         The stratum of every row: also compute the AUC of pairs within strata.
-    weights
+    The stratum of each row: also compute the AUC of pairs within strata.
         How often each row counts: whole numbers.
-    thresholds
+    The number of times that each row counts, whole numbers.
         Thresholds that were agreed on before anyone saw the rows. A row with this score or a higher
-        one counts as positive.
-    interval
+        Thresholds agreed on before anyone saw the rows. A row with this score or a higher one
+        counts as positive.
         The level of all intervals.
 
     Examples
@@ -132,7 +132,7 @@ def _find_ends(roc: Roc) -> Ends:
 
 
 def _check_inside(roc: Roc, low: float, high: float) -> None:
-    """Raise `InputError` for thresholds that no score can reach, or all do."""
+    """Raise `InputError` for thresholds below or above all possible scores."""
     for one in roc.thresholds:
         if not low <= one <= high:
             raise InputError(
@@ -174,13 +174,13 @@ def _compare_rows(rows: Rows, roc: Roc, calibration: Calibration | None, by: str
 
 
 def _count_rows(rows: Rows) -> int:
-    """Return the number of rows, each as often as it counts."""
+    """Return the number of rows, with multiplicity if they have weights."""
     weights = rows.columns.get("weights")
     return len(rows.columns["data"]) if weights is None else round(float(np.sum(weights)))
 
 
 def _read_group(name: str, rows: int, read: Any) -> Group:
-    """Return the validation of a group, or why there is none."""
+    """Return the validation of a group, with the reason if there is none."""
     try:
         roc: Roc = read()
     except InputError as problem:
@@ -195,7 +195,7 @@ def _gather(
     by: str,
     table: GroupTable | None = None,
 ) -> Groups:
-    """Return groups beside each other; those of counts are independent."""
+    """Return the groups side by side; groups read from counts are independent."""
     if table is None:
         missing = answer_without_error(math.nan, roc.positive)
         answers: dict[str, Answer] = {
@@ -203,7 +203,7 @@ def _gather(
         }
         rows = {name: one.rows for name, one in parts.items()}
         reasons = {name: one.reason for name, one in parts.items() if one.reason}
-        # Of few rows errors are not known well, and the rows of the smaller class tell them.
+        # With few rows errors are uncertain; the smaller class gives their degrees of freedom.
         curves = {name: one.roc for name, one in parts.items() if one.roc is not None}
         freedoms = {
             name: max(min(one.positives, one.negatives) - 1, 1) for name, one in curves.items()
@@ -215,7 +215,7 @@ def _gather(
 
 
 def _calibrate(roc: Roc) -> tuple[Calibration | None, str]:
-    """Return the calibration, or why there is none."""
+    """Return the calibration, or None and the reason."""
     try:
         return read_calibration(roc.scores, roc.level, roc.least_cell), ""
     except InputError as problem:

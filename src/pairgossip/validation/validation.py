@@ -35,23 +35,23 @@ _PANEL = (5.6, 5.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Validation:
-    """How well scores separate rows with an outcome from others: all that a validation publishes.
+    """The validation of scores against an outcome: all numbers that a validation publishes.
 
-    Numbers have two errors: an interval for the population, and a ``bracket`` for the rows that
-    were counted, wherever in their cells they are.
+    Numbers have two errors: an interval for the population, and a ``bracket`` that holds the value
+    of the counted rows, wherever in their cells these are.
 
     Attributes
     ----------
     roc
         The ROC curve, with the AUC.
     calibration
-        How well probabilities agree with the outcome; None where scores are no probabilities.
+        The agreement of probabilities with the outcome; None where scores are not probabilities.
     no_calibration
         Why there is no calibration; empty if there is one.
     within
         The AUC of pairs within strata; None without strata.
     groups
-        The same by groups of rows, and how far these differ; None without groups.
+        The same by groups of rows, with the differences between groups; None without groups.
     """
 
     roc: Roc
@@ -67,11 +67,11 @@ class Validation:
 
     @cached_property
     def thresholds(self) -> tuple[OperatingPoint, ...]:
-        """Sensitivity, specificity and the rest at each agreed threshold."""
+        """The statistics at each agreed threshold, such as sensitivity and specificity."""
         return tuple(map(self.roc.at, self.roc.thresholds))
 
     def parts(self) -> Iterator[Part]:
-        """Return the parts of the page, for pages of one's own."""
+        """Return the parts of the page, to build other pages from them."""
         return list_parts(self)
 
     def to_html(self, path: str | Path, title: str = TITLE) -> None:
@@ -79,7 +79,7 @@ class Validation:
         Page(title, tuple(self.parts())).write(Path(path))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every number of the page by name, as JSON can hold it: None where not known."""
+        """Return every number of the page by name, ready for JSON: None where not known."""
         within = None if self.within is None else describe_answer(self.within)
         facts: dict[str, Any] = json_value(
             {
@@ -102,7 +102,7 @@ class Validation:
         return facts
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return every number of all rows and of groups as a frame, one per line."""
+        """Return every number of all rows and of groups as a frame, one number per line."""
         with needed_for("Validation.to_pandas"):
             import pandas as pd
         return pd.DataFrame(list(self._list_records()))

@@ -1,1 +1,1 @@
-"""Files of text: blocks of lines by NumPy, or row by row where they are odd."""
+"""CSV files: read in blocks of lines by NumPy, or row by row where they are unusual."""

@@ -1,10 +1,10 @@
-"""The fast reader of CSV: blocks of lines by NumPy's C reader, wherever it reads what is meant.
+"""The fast reader of CSV: blocks of lines by NumPy's C reader, where it reads them correctly.
 
-A block is cut at its last line end and looked at: quotes may stand around whole fields of one
-line, and lines end as usual. NumPy then reads all columns, since with some of them it would take
-rows of any length. What it refuses is read again with missing entries as NaN, and then by the
-careful reader (`lines`). Where lines cannot be told apart, the careful reader reads on from
-there to the end of the file, row by row and in batches too.
+Each block ends at its last line end. Its structure is checked: quotes may only enclose whole
+fields within a line, and lines must end as usual. NumPy then reads all columns, because with
+chosen columns it would accept rows of any length. If NumPy refuses a block, the block is read
+again with missing entries as NaN, and then by the careful reader (`lines`). Where lines cannot be
+separated, the careful reader reads from there to the end of the file, also in batches.
 """
 
 from __future__ import annotations
@@ -35,41 +35,41 @@ from pairgossip.rows.csv.lines import (
 from pairgossip.rows.names import Book
 
 BLOCK = 1 << 18
-"""Bytes that are read at once; larger blocks take more memory and are hardly faster."""
+"""Bytes read at once; larger blocks take more memory and are hardly faster."""
 _BATCH = 1 << 15
-"""Rows of a batch where they are read one by one."""
+"""Rows of a batch that is read row by row."""
 _NARROW, _WIDEST = 8, 32
-"""Characters of a text entry that the fast reader keeps, at first and at most."""
+"""Characters of a text entry that the fast reader keeps: first width and largest width."""
 _SIGNED_NAN = re.compile(rb"[-+]nan", re.IGNORECASE)
-"""Not a missing entry, although NumPy reads it as NaN."""
+"""Text that NumPy reads as NaN, but which is not a missing entry."""
 
 
 class Batch(NamedTuple):
-    """Some rows that follow each other."""
+    """Some consecutive rows."""
 
     columns: dict[str, NDArray[Any]]
-    """Numbers as float64, NaN where missing; of text the numbers of its entries in their book."""
+    """Numbers as float64, NaN where missing; for columns of text, the codes in their book."""
     lines: range | IntArray
-    """The line that each row begins on."""
+    """The line on which each row begins."""
 
 
 class _UnusualError(Exception):
-    """The block is for the careful reader."""
+    """Raised for a block that only the careful reader can read."""
 
 
 class _EntangledError(Exception):
-    """Lines cannot be told apart without reading the quotes or line ends before them."""
+    """Raised where lines cannot be separated without the quotes or line ends before them."""
 
 
 class _CutError(Exception):
-    """A text may have been cut: try again with wider fields."""
+    """Raised where text may have been cut: try again with wider fields."""
 
 
 class Blocks:
     """One pass over the rows of a CSV file, after its header.
 
-    A column of ``numbers`` that turns out to hold anything else leaves that list, and the batches
-    from there on.
+    A column of ``numbers`` that turns out to hold other entries is removed from that list, and
+    from the batches after it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Blocks:
         self.numbers = [name for name in head.header if name in numbers]
         self.books = {name: Book() for name in head.header if name in texts}
         self.rounded: set[str] = set()
-        """Columns that left the numbers, as floating point would round whole ones."""
+        """Columns removed from the numbers because floating point would round their integers."""
         self._fields = {name: f"c{place}" for place, name in enumerate(head.header)}
         self._width = _NARROW
 
@@ -104,11 +104,11 @@ class Blocks:
 
     @property
     def position(self) -> int:
-        """How many bytes of the file were read; of a compressed one, as it is on the disk."""
+        """The number of bytes read so far; for a compressed file, bytes on the disk."""
         return int(getattr(self._stream, "fileobj", self._stream).tell())
 
     def _read_block(self, data: bytes, line: int) -> tuple[Batch, int]:
-        """Return the rows of a block, and the line after it."""
+        """Return the rows of a block, and the number of the line after it."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
@@ -126,7 +126,7 @@ class Blocks:
         return Batch(columns, lines), lines.stop
 
     def _read_on(self, blocks: Iterable[bytes], line: int) -> Iterator[Batch]:
-        """Read all that is left row by row."""
+        """Read the rest of the file row by row."""
         stream = io.BufferedReader(_Joined(blocks), BLOCK)
         rows = self._parse(io.TextIOWrapper(stream, "utf-8", newline=None), line)
         while some := [row for _, row in itertools.islice(rows, _BATCH)]:
@@ -137,7 +137,7 @@ class Blocks:
         return parse_rows(lines, delimiter, self._file, line, len(header))
 
     def _convert(self, rows: Sequence[Row]) -> Batch:
-        """Return what rows of text hold."""
+        """Return rows of text as a batch of columns."""
         columns: dict[str, NDArray[Any]] = {}
         for name, entries in self._pick(rows, tuple(self.numbers)):
             numbers = parse_numbers(entries)
@@ -158,7 +158,7 @@ class Blocks:
         return zip(names, pick_fields(rows, places), strict=True)
 
     def _load(self, data: bytes, text: str) -> NDArray[Any]:
-        """Read a block by NumPy; raise `_UnusualError` unless that is what it says."""
+        """Read a block with NumPy; raise `_UnusualError` if the result may be wrong."""
         if "\0" in text or not text[: text.find("\n")].strip():
             raise _UnusualError
         try:
@@ -171,7 +171,7 @@ class Blocks:
                 table = self._load_wide(filled)
             except ValueError:
                 raise _UnusualError from None
-        # A line of one empty field is blank, and blank lines are no rows.
+        # A line with one empty field is blank, and blank lines are not rows.
         is_text = len(self._fields) == 1 and not self.numbers
         if is_text and not all(map(str.strip, table["c0"].tolist())):
             raise _UnusualError
@@ -183,7 +183,7 @@ class Blocks:
         return table
 
     def _load_wide(self, text: str) -> NDArray[Any]:
-        """Read text with fields that are wide enough for it."""
+        """Read text with fields wide enough for it."""
         while True:
             try:
                 texts = [self._fields[name] for name in self.books]
@@ -215,7 +215,7 @@ def _load_text(
 
 
 def _cut_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield bytes that end with a line; longer lines, and the last, as they are."""
+    """Yield blocks that end with a line; very long lines, and the last block, as they are."""
     rest = b""
     while more := stream.read(BLOCK):
         data = rest + more
@@ -228,7 +228,7 @@ def _cut_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _check_structure(data: bytes, delimiter: str) -> None:
-    """Raise `_EntangledError` unless lines end as usual and quotes are around fields of a line."""
+    """Raise `_EntangledError` unless line ends are usual and quotes enclose fields of one line."""
     if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
         raise _EntangledError
     if b"\n" not in data and len(data) > 2 * BLOCK:
@@ -254,7 +254,7 @@ def _check_structure(data: bytes, delimiter: str) -> None:
 
 @cache
 def _gap_pattern(delimiter: str) -> re.Pattern[str]:
-    """Match whole fields that count as missing."""
+    """Return a pattern that matches whole fields that count as missing."""
     sides = re.escape(delimiter)
     return re.compile(
         rf"(?:(?<=[{sides}\n])|\A)(?:nan?|n/a|null|none|\?|)(?=[{sides}\r\n]|\Z)", re.IGNORECASE
@@ -262,7 +262,7 @@ def _gap_pattern(delimiter: str) -> re.Pattern[str]:
 
 
 class _Joined(io.RawIOBase):
-    """Blocks as one stream again."""
+    """Blocks joined into one stream."""
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self._blocks = iter(blocks)

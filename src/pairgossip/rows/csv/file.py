@@ -1,4 +1,4 @@
-"""A CSV file as columns: all that hold numbers at once, those of text as they are asked for."""
+"""A CSV file as columns: those of numbers are read at once, those of text when needed."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from pairgossip.rows.unchanged import Unchanged
 STANDARD_INPUT = Path("-")
 _COMPRESSED = ".gz"
 _FIRST_BYTES = 1 << 13
-"""Bytes in which the first lines are looked for; as many again until they are there."""
+"""Bytes read at first for the header; doubled until they hold the first lines."""
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class CsvFile:
     """The rows of a CSV file (UTF-8) whose first line names its columns.
 
-    Reading it shows which columns hold numbers, and keeps those; text is read when it is asked for.
-    The file must not change in between.
+    Reading it finds the columns of numbers and keeps them; text is read when it is needed. The file
+    must not change in between.
     """
 
     numbering = LINES
     numbers: dict[str, FloatArray]
-    """The columns without anything but finite numbers and missing entries, which are NaN."""
+    """The columns with only finite numbers and missing entries, which are NaN."""
     places: Places
 
     def __init__(self, content: bytes | Path, file: Path, delimiter: str | None = None) -> None:
@@ -57,22 +57,22 @@ class CsvFile:
         Parameters
         ----------
         content
-            What the file holds, or where it is.
+            The content of the file, or its path.
         file
-            What messages call it.
+            The name of the file in messages.
         delimiter
-            What separates fields; by default whichever of comma, semicolon and tab fits.
+            The separator of fields; by default the one of comma, semicolon and tab that fits.
         """
         self.file = file
         self._content = content
         self._unchanged = None if isinstance(content, bytes) else Unchanged(content)
         self._texts: dict[str, Names] = {}
         self._rounded: set[str] = set()
-        """Columns that were asked for as numbers, and hold whole ones that would be rounded."""
+        """Columns requested as numbers that hold integers too large for floating point."""
         self.head, self._offset = self._read_head(delimiter)
 
     def read(self, columns: Collection[str] | None = None) -> Self:
-        """Read the rows, and those of these columns that hold numbers; None for all."""
+        """Read the rows, and the columns of numbers among these; None for all columns."""
         self.places = Places()
         with self.reading(self.head.header if columns is None else columns) as blocks:
             self.numbers = _join(self._note_places(blocks))
@@ -84,7 +84,7 @@ class CsvFile:
         return len(self.places)
 
     def has_more(self, rows: int) -> bool:
-        """Tell whether there are more rows than this number: many short ones fill the memory."""
+        """Return whether there are more rows than this: many short rows can fill the memory."""
         count = 0
         with self.reading(()) as blocks:
             for batch in blocks:
@@ -100,29 +100,29 @@ class CsvFile:
 
     @property
     def delimiter(self) -> str:
-        """What separates the fields."""
+        """The separator of fields."""
         return self.head.delimiter
 
     def floats(self, name: str) -> FloatArray | None:
-        """Return a column without anything but finite numbers and missing entries, or None."""
+        """Return a column with only finite numbers and missing entries, else None."""
         return self.numbers.get(name)
 
     def lines(self) -> IntArray:
-        """Return the line that each row begins on."""
+        """Return the line on which each row begins."""
         return self.places.lines()
 
     @staticmethod
     def is_gap(entry: str) -> bool:
-        """Tell whether an entry stands for a missing one."""
+        """Return whether an entry counts as missing."""
         return entry.lower() in MISSING
 
     @staticmethod
     def parse_number(entry: str) -> float | None:
-        """Return the number that an entry holds: a file without types may hold it as text."""
+        """Return the number in an entry of text, which a file without types may hold."""
         return parse_number(entry)
 
     def explain(self, _: str) -> None:
-        """Return None: entries say it one by one."""
+        """Return None: errors name single entries."""
 
     def refuse_rounded(self, name: str) -> None:
         """Raise `InputError` for a column whose whole numbers floating point would round."""
@@ -139,16 +139,16 @@ class CsvFile:
         """Return None: no column has an order."""
 
     def load(self, _: Collection[str]) -> None:
-        """Do nothing: numbers were read, and text may not be asked for."""
+        """Do nothing: numbers are read already, and text may not be needed."""
 
     @property
     def size(self) -> int:
-        """How many bytes there are to read."""
+        """The number of bytes to read."""
         content = self._content
         return len(content) if isinstance(content, bytes) else content.stat().st_size
 
     def has_text(self, name: str) -> bool:
-        """Tell whether a column was read as text already."""
+        """Return whether a column has already been read as text."""
         return name in self._texts
 
     def texts(self, names: Collection[str]) -> dict[str, Names]:
@@ -167,7 +167,7 @@ class CsvFile:
 
     @contextmanager
     def reading(self, numbers: Collection[str], texts: Collection[str] = ()) -> Iterator[Blocks]:
-        """Open the rows, to be read once in batches of numbers and of text."""
+        """Open the rows for one pass, in batches of numbers and of text."""
         with self._open() as stream:
             stream.read(self._offset)
             blocks = Blocks(stream, self.head, self.file, numbers, texts)
@@ -226,11 +226,11 @@ def _decompress(stream: BinaryIO, file: Path) -> Iterator[BinaryIO]:
     try:
         yield cast("BinaryIO", gzip.GzipFile(fileobj=stream))
     except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(f"{file} is not a whole file of gzip: compress it again.") from None
+        raise InputError(f"{file} is not a complete gzip file: compress it again.") from None
 
 
 def _join(batches: Iterable[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Join the columns that all batches have, one after the other, as both are in memory then."""
+    """Join the columns that all batches have, one at a time to limit memory."""
     parts: dict[str, list[NDArray[Any]]] | None = None
     for columns in batches:
         if parts is None or len(columns) < len(parts):

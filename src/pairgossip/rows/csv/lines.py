@@ -1,6 +1,6 @@
-"""The careful reader of CSV: row by row, with a sentence for everything that is wrong with a line.
+"""The careful reader of CSV: row by row, with a clear message for each kind of error.
 
-Its judgment is final: the fast reader of blocks takes only what this one reads to the same values.
+It defines the correct result: the fast reader of blocks keeps only blocks that both read alike.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ DELIMITERS = (",", ";", "\t")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 """The entries that count as missing, in lower case."""
 SNIFFED_LINES = 20
-"""How many lines choose the delimiter."""
+"""Number of lines from which the delimiter is guessed."""
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number that an entry holds, NaN and infinity among them; None for other text."""
-    # float() would also take digit groups such as 1_000, which are names more often than numbers.
+    """Return the number in an entry, also NaN and infinity; None for other text."""
+    # float() would also accept digit groups such as 1_000, which are more often names.
     if "_" in text:
         return None
     try:
@@ -38,20 +38,20 @@ def parse_number(text: str) -> float | None:
 
 
 def is_rounded(text: str) -> bool:
-    """Tell whether an entry is a whole number that floating point may round."""
+    """Return whether an entry is an integer that floating point may round."""
     digits = text.lstrip("+-").lstrip("0")
     most = len(str(LARGEST_EXACT))
     return digits.isdecimal() and (len(digits) > most or int(digits) > LARGEST_EXACT)
 
 
 def is_name(entry: str) -> bool:
-    """Tell whether an entry is a numeral that only text keeps."""
+    """Return whether an entry is a numeral that is exact only as text, such as 007."""
     has_zeros = entry[:1] == "0" != entry and entry.isascii() and entry.isdigit()
     return has_zeros or is_rounded(entry)
 
 
 def parse_numbers(entries: Sequence[str]) -> FloatArray | None:
-    """Return entries as numbers, NaN for missing ones; None if one is no finite number."""
+    """Return entries as numbers, NaN for missing ones; None if one is not a finite number."""
     numbers = [math.nan if one.lower() in MISSING else _parse_finite(one) for one in entries]
     return None if None in numbers else np.array(numbers, dtype=np.float64)
 
@@ -67,11 +67,11 @@ class Head(NamedTuple):
     header: tuple[str, ...]
     delimiter: str
     start: int
-    """The line on which the first row after the header may begin."""
+    """The line from which the first row after the header is read."""
 
 
 def read_head(text: str, file: Path, delimiter: str | None) -> Head:
-    """Read the header from the first lines of a file; ``file`` is what messages call it."""
+    """Read the header from the first lines of a file; ``file`` is its name in messages."""
     lines = split_lines(text)
     delimiter = delimiter or _find_delimiter(lines)
     for start, row in parse_rows(lines, delimiter, file):
@@ -89,7 +89,7 @@ def split_lines(text: str) -> list[str]:
 
 
 class Row(NamedTuple):
-    """The stripped fields of a row, and the line of the file it begins on."""
+    """The stripped fields of a row, and the line on which it begins."""
 
     fields: list[str]
     line: int
@@ -98,16 +98,16 @@ class Row(NamedTuple):
 def parse_rows(
     lines: Iterable[str], delimiter: str, file: Path, line: int = 1, width: int | None = None
 ) -> Iterator[tuple[int, Row]]:
-    """Yield every row of lines with the line after it; raise `InputError` for what is none.
+    """Yield each row with the number of the line after it; raise `InputError` for an invalid one.
 
     Parameters
     ----------
     lines, delimiter, file
-        The lines of text, what separates their fields, and what messages call the file.
+        The lines of text, the separator of their fields, and the name of the file in messages.
     line
         The number of the first of these lines.
     width
-        How many fields a row must have; None for any number.
+        The number of fields that a row must have; None for any number.
     """
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
     start = line
@@ -136,7 +136,7 @@ def not_text(file: Path) -> InputError:
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """Choose the delimiter that splits the first lines alike, into most fields."""
+    """Choose the delimiter that splits the first lines alike, and into the most fields."""
     sample = [line for line in lines if line.strip()][:SNIFFED_LINES]
 
     def fit(delimiter: str) -> tuple[bool, int]:
