@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from .serving import GINI, Served
 from .test_page import colors, status, visit
+from .viewing import assert_pictures_are_said
 
 
 def test_a_phone_needs_no_sideways_scrolling(page: Page, served: Served) -> None:
@@ -65,3 +66,8 @@ def test_curves_that_nodes_know_are_drawn_live(page: Page, served: Served) -> No
     points = nodes.first.get_attribute("points") or ""
     last = [float(y) for y in points.replace(",", " ").split()[1::2]]
     assert last[-1] < last[0]  # from the lower left to the upper right
+    known = page.get_by_role("img", name="ROC curve of all rows, and those that 12 nodes know now")
+    expect(known).to_be_visible()
+    plot = page.get_by_role("img", name=re.compile(r"^Plot of error .* by iterations .*: error 0"))
+    expect(plot).to_be_visible()
+    assert_pictures_are_said(page, 3)

@@ -23,7 +23,7 @@ from pairgossip_paper.framework import report
 from ..paper.toy import outline
 from .peers_to_watch import until
 from .serving import Served
-from .viewing import asking, viewed
+from .viewing import asking, assert_pictures_are_said, viewed
 
 X = np.array([1.0, 2.0, 4.0, 7.0, 11.0, 12.0, 30.0, 31.0])
 HOSTILE = "<img src=x onerror=document.title='broken'>"
@@ -223,6 +223,7 @@ def test_figures_of_a_reproduction(page: Page, reproduction: Path) -> None:
             "bound, corrected",
         ]
         assert panels.first.locator("canvas").evaluate(COUNT_PAINTED) > 500
+        assert_pictures_are_said(page, 6)
         assert page.locator(".claims details").count() > 0
         with page.expect_download() as download:
             page.locator(".report-links a").click()

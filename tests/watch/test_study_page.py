@@ -34,7 +34,7 @@ from .studies import (
 )
 from .test_contrast import POORLY_READABLE, SCHEMES
 from .test_study_view import written
-from .viewing import asking
+from .viewing import asking, assert_pictures_are_said
 
 MARKUP = """async (html) => {
   const { readMarkup } = await import("/common/markup.js");
@@ -225,6 +225,7 @@ def test_a_result_is_shown_with_its_curves(
     assert "ROC" in (curve.locator("xpath=..").inner_text() + str(curve.inner_html()))
     box = curve.bounding_box()
     assert box and box["width"] > 200
+    assert_pictures_are_said(page, 2)
     with page.expect_download() as saving:
         page.get_by_role("button", name="Save as JSON").click()
     saved = json.loads(Path(saving.value.path()).read_text())

@@ -31,7 +31,7 @@ from .peers_to_watch import HOSTILE, told
 from .serving import Served
 from .studies import ended, running
 from .test_swarm_view import COUNT_PAINTED, cell, open_swarm
-from .viewing import viewed
+from .viewing import assert_pictures_are_said, viewed
 
 NAMES = ["ann", "bob", "cy", "dee"]
 WIDTH = "document.documentElement.scrollWidth"
@@ -72,6 +72,7 @@ def test_questions_come_to_their_answers(page: Page, made_up: tuple[Path, Served
     expect(done).to_contain_text("63 rows; signed by all members")
     tile = page.locator("[data-total='questions answered']")
     expect(tile).to_have_text("questions answered11 open, 1 ended without an answer")
+    assert_pictures_are_said(page, 1)
 
 
 def test_problems_come_first(page: Page, made_up: tuple[Path, Served]) -> None:

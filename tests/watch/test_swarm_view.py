@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 import time
@@ -30,7 +31,7 @@ from .peers_to_watch import (
     until,
 )
 from .serving import Served
-from .viewing import asking, viewed
+from .viewing import asking, assert_pictures_are_said, viewed
 
 EVENTS = "/api/swarm/events"
 COUNT_PAINTED = """canvas => {
@@ -160,6 +161,12 @@ def test_the_page_shows_peers(page: Page, made_up: tuple[Path, Served]) -> None:
     assert painted["painted"] > 500 and painted["blue"] > 100 and painted["orange"] > 100
     assert page.locator("#swarm-curves canvas").evaluate(COUNT_PAINTED)["painted"] > 500
     expect(page.locator("#alert")).to_be_hidden()
+    ends = r"ann (1\.5 to )?1\.75; bob 1\.5; cy (1\.5 to )?1\.25; exact value 1\.5"
+    curves = re.compile(rf"^Plot of estimate \(gini\) by seconds since the first look: {ends}")
+    expect(page.get_by_role("img", name=curves)).to_be_visible()
+    network = page.get_by_role("application", name="Network of 3 peers: 3 up.")
+    expect(network).to_be_visible()
+    assert_pictures_are_said(page, 3)
 
 
 def test_curves_can_be_switched_off_and_peers_chosen_by_keyboard(

@@ -46,3 +46,29 @@ def asking(page: Page) -> Iterator[list[str]]:
         yield asked
     finally:
         page.remove_listener("request", note)
+
+
+NAMELESS = """() => {
+  const name = (element) => {
+    const by = element.getAttribute("aria-labelledby")?.split(" ") ?? [];
+    const parts = by.map((id) => document.getElementById(id)?.textContent ?? "");
+    return element.getAttribute("aria-label") || parts.join(" ").trim();
+  };
+  const isSaid = (picture) => {
+    if (picture.closest("[aria-hidden=true]") || picture.hasAttribute("alt")) return true;
+    return Boolean(name(picture) || name(picture.closest("[role=img]") ?? picture));
+  };
+  const all = [...document.querySelectorAll("svg, img, canvas")];
+  const seen = all.filter((one) => one.checkVisibility() && !one.parentElement.closest("svg"));
+  return {
+    count: seen.length,
+    nameless: seen.filter((one) => !isSaid(one)).map((one) => one.outerHTML.slice(0, 200)),
+  };
+}"""
+"""How many pictures a page shows, and which of them have no words for who cannot see them."""
+
+
+def assert_pictures_are_said(page: Page, at_least: int) -> None:
+    """Every picture has words, or says that it is decoration."""
+    found = page.evaluate(NAMELESS)
+    assert found["nameless"] == [] and found["count"] >= at_least, found

@@ -5,6 +5,7 @@ import { fade, lineColor } from "./colors.js";
 import { themeColor } from "./elements.js";
 import { DASHES, makeLegendButton } from "./legend.js";
 import { formatNumber } from "./numbers.js";
+import { describePlot } from "./plot-text.js";
 
 const MOST_VALUES = 12; // in the sentence about the place pointed at
 
@@ -19,6 +20,7 @@ export class Plot {
     this.hidden = new Set();
     this.plot = null;
     this.rest = ""; // what is written while nothing is pointed at
+    place.setAttribute("role", "img");
     this.observer = new ResizeObserver(() => this.fit());
     this.observer.observe(place);
     this.recolor = () => this.given && this.build();
@@ -44,6 +46,12 @@ export class Plot {
     this.shape = shape;
     if (isSame) this.plot.setData(this.alignData(), !this.isZoomed);
     else this.build();
+    this.describe();
+  }
+
+  describe() {
+    const lines = this.given.lines.filter((line) => !this.hidden.has(line.label));
+    this.place.setAttribute("aria-label", describePlot({ ...this.given, lines }));
   }
 
   // One column of all x, and one per line and per edge of a band.
@@ -221,6 +229,7 @@ export class Plot {
       this.plot.setSeries(low, { show: isShown });
       this.plot.setSeries(low + 1, { show: isShown });
     }
+    this.describe();
   }
 
   // The values of all curves at or before the place pointed at.

@@ -21,7 +21,11 @@ function describeExchange(look, exact) {
   );
   const known = present.map((peer) => peer.estimate).filter((value) => value !== null);
   const mean = averageEstimate(known);
-  const made = ["exchanges", formatCount(look.exchanges), `${formatNumber(look.rate, 3)} per second`];
+  const made = [
+    "exchanges",
+    formatCount(look.exchanges),
+    `${formatNumber(look.rate, 3)} per second`,
+  ];
   if (exact === null) return [mean, made];
   return [mean, ["exact value", formatNumber(exact, 6), aboutFarthest(known, exact)], made];
 }
@@ -46,9 +50,17 @@ function makeTile([label, value, more]) {
 }
 
 function countPeers(peers) {
+  const [up, ...away] = listStates(peers);
+  return ["peers", up, away.join(", ") || "all of them"];
+}
+
+export function countStates(peers) {
+  return listStates(peers).join(", ");
+}
+
+function listStates(peers) {
   const count = (state) => peers.filter((peer) => peer.state === state).length;
-  const away = AWAY.filter(count).map((state) => `${count(state)} ${state}`);
-  return ["peers", `${count("up")} up`, away.join(", ") || "all of them"];
+  return ["up", ...AWAY.filter(count)].map((state) => `${count(state)} ${state}`);
 }
 
 function averageEstimate(known) {

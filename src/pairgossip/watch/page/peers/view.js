@@ -10,7 +10,7 @@ import { History } from "./history.js";
 import { PeersPicture } from "./picture.js";
 import { QuestionsCard } from "./questions.js";
 import { formatAnswered, formatEstimate, PeersTable } from "./table.js";
-import { makeTotals } from "./totals.js";
+import { countStates, makeTotals } from "./totals.js";
 import { Troubles } from "./troubles.js";
 
 const CHART_HEIGHT = 400;
@@ -56,10 +56,10 @@ export class PeersView {
       label: "Estimates over time",
       title: "Estimates over time",
     });
-    const canvas = make("canvas", {
+    this.canvas = make("canvas", {
       tabIndex: 0,
       role: "application",
-      "aria-label": `Network of ${swarm.nodes} peers. Arrow keys choose a peer.`,
+      "aria-label": describeNetwork(swarm.nodes),
     });
     this.place.replaceChildren(
       make(
@@ -71,13 +71,13 @@ export class PeersView {
         make(
           "div",
           { class: "swarm-two" },
-          this.makePicture(canvas),
+          this.makePicture(this.canvas),
           isStudy ? this.questions.element : chart.element,
         ),
         this.table.element,
       ),
     );
-    this.picture = new PeersPicture(canvas, {
+    this.picture = new PeersPicture(this.canvas, {
       onChoose: (peer) => this.table.choose(peer),
       onPoint: (peer) => this.point(peer),
       onForget: () => this.table.choose(null),
@@ -148,6 +148,7 @@ export class PeersView {
     this.table.update(look.peers, look.order);
     this.totals.replaceChildren(...makeTotals(look, this.swarm.exact));
     this.picture.updatePeers(look);
+    this.canvas.setAttribute("aria-label", describeNetwork(look.peers.length, look.peers));
     if (!this.isStudy) this.showTicks(look);
     this.showStatus(look.running);
     document.body.dataset.looks = String(this.looks);
@@ -182,4 +183,9 @@ export class PeersView {
     if (this.isStudy) return `${formatAnswered(peer)} questions answered`;
     return `estimate ${formatEstimate(peer)}, ${formatCount(peer.exchanges)} exchanges`;
   }
+}
+
+function describeNetwork(count, peers) {
+  const states = peers ? `: ${countStates(peers)}` : "";
+  return `Network of ${formatCount(count)} peers${states}. Arrow keys choose a peer.`;
 }

@@ -40,10 +40,10 @@ function drawAxes() {
 export class RocPicture {
   constructor(exact) {
     this.svg = draw("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img" });
-    this.svg.setAttribute("aria-label", "ROC curves of some nodes, and that of all rows");
     this.nodes = draw("g", {});
     const all = draw("polyline", { points: points(exact), class: "exact" });
     this.svg.append(...drawAxes(), this.nodes, all);
+    this.describe(0);
     this.element = make(
       "figure",
       { class: "roc" },
@@ -62,5 +62,11 @@ export class RocPicture {
     );
     this.nodes.replaceChildren(...lines.reverse());
     this.svg.dataset.known = String(known.length);
+    this.describe(known.length);
+  }
+
+  describe(count) {
+    const nodes = count ? `and those that ${count} nodes know now` : "which no node knows yet";
+    this.svg.setAttribute("aria-label", `ROC curve of all rows, ${nodes}`);
   }
 }

@@ -15,22 +15,32 @@ const UNITS = [
 export function makeMembers({ status, running }) {
   const { id, members, neighbors } = status;
   if (!members.length) return [nothing("No list of members yet: invite others, and join.")];
-  const rows = members.map((one) => makeMember(one, one.card.id === id, neighbors, running));
+  const isTroubled = (one) => isAway(one, id, neighbors, running) || describeNotes(one).length > 0;
+  const [first, rest] = [members.filter(isTroubled), members.filter((one) => !isTroubled(one))];
+  const rows = [...first, ...rest].map((one) => makeMember(one, id, neighbors, running));
   const notes = describeProposals(status).map((text) => make("p", { class: "hint", text }));
   return [make("ul", { class: "members" }, ...rows), ...notes];
 }
 
-function makeMember(
-  { card, is_listed: isListed, is_accepted: isAccepted },
-  isMe,
-  neighbors,
-  running,
-) {
+// Whether nothing is heard of a member; unknown while this peer does not run.
+function isAway({ card }, id, neighbors, running) {
   const link = neighbors[card.name];
-  const state = isMe ? "this peer" : running && link ? describeLink(link) : "";
+  return running && card.id !== id && link?.connected === false;
+}
+
+function describeNotes({ is_listed: isListed, is_accepted: isAccepted }) {
   const notes = [];
   if (!isListed) notes.push("not on the list");
   if (!isAccepted) notes.push("not accepted by you");
+  return notes;
+}
+
+function makeMember(member, id, neighbors, running) {
+  const { card } = member;
+  const link = neighbors[card.name];
+  const isMe = card.id === id;
+  const state = isMe ? "this peer" : running && link ? describeLink(link) : "";
+  const notes = describeNotes(member);
   return make(
     "li",
     { "data-member": card.id, "data-up": String(running && (isMe || link?.connected === true)) },
