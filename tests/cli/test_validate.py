@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,6 +46,11 @@ def test_rows_are_validated_as_in_python(cli: CommandLine, sites: list[str]) -> 
     assert cli("validate", sites[0], *ROWS, *more).out.strip() == str(v)
 
 
+def check_borders(named: dict[str, dict[str, list[float]]], *borders: Any) -> None:
+    for side, (fpr, tpr) in zip(("lower", "upper"), borders, strict=True):
+        assert named[side] == {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
+
+
 def test_a_curve_has_all_its_points(cli: CommandLine, sites: list[str]) -> None:
     found = cli("validate", sites[0], *ROWS, "--json", "--curve").json()
     roc = pg.roc(sites[0], labels="died", columns="risk", positive="yes")
@@ -53,10 +59,8 @@ def test_a_curve_has_all_its_points(cli: CommandLine, sites: list[str]) -> None:
     assert curve["points"]["threshold"] == [None, *roc.cuts[1:].tolist()]
     for name in set(frame.columns) - {"threshold"}:
         assert curve["points"][name] == frame[name].tolist()
-    for name, (lower, upper) in {"certain": roc.certain, "band": roc.band[:2]}.items():
-        borders = {"lower": lower, "upper": upper}
-        for side, (fpr, tpr) in borders.items():
-            assert curve[name][side] == {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
+    check_borders(curve["band"], *roc.band[:2])
+    assert curve["certain"] is None
     del found["curve"]
     assert found == cli("validate", sites[0], *ROWS, "--json").json()
 
@@ -75,6 +79,9 @@ def test_files_of_counts_add_up_to_a_page(
     answer = cli("validate", *counted, "--thresholds", "0.2", "0.4", "--html", str(page))
     assert answer.code == 0 and "parts: north, south" in answer.err
     assert answer.out.startswith("rows: 500") and "certain" in answer.out
+    curve = cli("validate", *counted, "--json", "--curve").json()["curve"]
+    roc = pg.roc(sum(pg.load(file).summary for file in counted))
+    check_borders(curve["certain"], *roc.certain)
     assert "<h1>Validation of risk for died</h1>" in page.read_text("utf-8")
 
 

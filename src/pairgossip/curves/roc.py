@@ -287,15 +287,14 @@ class Roc:
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as JSON can hold it: its points, and the borders of both regions.
 
-        The threshold of the first point, infinity, is None.
+        The threshold of the first point, infinity, is None, and so is the region that certainly
+        holds the curve of these rows where that is the curve itself.
         """
-        (x, y), (x_high, y_high) = self.certain
-        band = self.band
-        borders = {
-            "certain": {"lower": _name_rates(x, y), "upper": _name_rates(x_high, y_high)},
-            "band": {"lower": _name_rates(*band.lower), "upper": _name_rates(*band.upper)},
-        }
-        facts: dict[str, Any] = json_value({"points": self.points(), **borders})
+        certain = None if self.scores.is_known else _name_borders(*self.certain)
+        band = _name_borders(self.band.lower, self.band.upper)
+        facts: dict[str, Any] = json_value(
+            {"points": self.points(), "certain": certain, "band": band}
+        )
         return facts
 
     def picture(self, *, band: str = BANDS[0], name: str = "") -> Picture:
@@ -340,8 +339,10 @@ class Roc:
         return path[0] / self.scores.sizes[0], path[1] / self.scores.sizes[1]
 
 
-def _name_rates(fpr: FloatArray, tpr: FloatArray) -> dict[str, FloatArray]:
-    return {"fpr": fpr, "tpr": tpr}
+def _name_borders(*borders: tuple[FloatArray, FloatArray]) -> dict[str, dict[str, FloatArray]]:
+    """Return the lower and the upper border of a region, as false and true positive rates."""
+    named = [{"fpr": fpr, "tpr": tpr} for fpr, tpr in borders]
+    return dict(zip(("lower", "upper"), named, strict=True))
 
 
 def _pad(path: FloatArray, first: float, last: float) -> FloatArray:

@@ -1,0 +1,4 @@
+library(testthat)
+library(pairgossip)
+
+test_check("pairgossip")

@@ -1,0 +1,58 @@
+read_roc <- function(...) suppressMessages(pg_roc(scores, "score", "ill", ...))
+
+test_that("the points are the rates at every score", {
+  need_command()
+  curve <- read_roc()
+  expect_s3_class(curve, "data.frame")
+  expect_identical(curve$threshold, c(Inf, sort(unique(scores$score), decreasing = TRUE)))
+  rate <- function(class) {
+    vapply(curve$threshold, function(at) mean(scores$score[scores$ill == class] >= at), 0)
+  }
+  expect_equal(curve$fpr, rate(0))
+  expect_equal(curve$tpr, rate(1))
+  area <- sum(diff(curve$fpr) * (utils::head(curve$tpr, -1) + curve$tpr[-1]) / 2)
+  expect_equal(attr(curve, "validation")$discrimination$auc$value, area)
+  expect_true(all(curve$band_tpr_low <= curve$tpr & curve$tpr <= curve$band_tpr_high))
+  expect_output(print(curve), "5 positive rows (1) and 5 negative: AUC 0.", fixed = TRUE)
+  expect_identical(class(as.data.frame(curve)), "data.frame")
+  expect_output(print(curve[1:2, ]), "threshold")
+})
+
+test_that("agreed thresholds and groups are in the validation", {
+  need_command()
+  curve <- read_roc(thresholds = c(0.3, 0.5))
+  found <- attr(curve, "validation")
+  expect_identical(vapply(found$thresholds, `[[`, 0, "threshold"), c(0.3, 0.5))
+  expect_equal(found$thresholds[[2]]$sensitivity$value, mean(scores$score[scores$ill == 1] >= 0.5))
+})
+
+test_that("counts have a certain region, which is drawn", {
+  need_command()
+  skip_if_not_installed("ggplot2")
+  file <- tempfile(fileext = ".csv")
+  out <- tempfile(fileext = ".summary")
+  on.exit(unlink(c(file, out)))
+  utils::write.csv(scores, file, row.names = FALSE)
+  words <- c("summarize", file, "--kernel=auc", "--column=score", "--label=ill")
+  words <- c(words, "--classes=0,1", "--cells=even(0, 1, 8)", paste0("--out=", out))
+  suppressMessages(run_command(words, tempfile()))
+  curve <- suppressMessages(pg_roc(out))
+  layers <- function(picture) vapply(picture$layers, function(one) class(one$geom)[1], "")
+  expect_identical(sum(layers(ggplot2::autoplot(curve)) == "GeomPolygon"), 2L)
+  expect_identical(sum(layers(ggplot2::autoplot(curve, band = FALSE)) == "GeomPolygon"), 1L)
+  expect_null(attr(read_roc(), "certain"))
+})
+
+test_that("a picture is that of the curve", {
+  need_command()
+  skip_if_not_installed("ggplot2")
+  curve <- read_roc()
+  picture <- ggplot2::autoplot(curve)
+  drawn <- ggplot2::layer_data(picture, 3)
+  expect_equal(drawn$x, curve$fpr)
+  expect_equal(drawn$y, curve$tpr)
+  expect_match(picture$labels$subtitle, "95 % band")
+  grDevices::pdf(NULL)
+  expect_s3_class(plot(curve), "ggplot")
+  grDevices::dev.off()
+})

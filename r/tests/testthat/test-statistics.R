@@ -1,0 +1,90 @@
+test_that("the value is that of all pairs, to the last digits", {
+  need_command()
+  auc <- pg_exact(scores, "auc", "score", "ill")
+  expect_equal(as.double(auc), count_auc(scores$score, scores$ill), tolerance = 1e-14)
+  gini <- pg_exact(scores["score"], "gini")
+  expect_equal(gini$value, mean(abs(outer(scores$score, scores$score, "-"))), tolerance = 1e-14)
+  variance <- pg_exact(as.matrix(scores["score"]), "variance", kind = "u")
+  expect_equal(variance$value, stats::var(scores$score), tolerance = 1e-14)
+})
+
+test_that("an interval, a positive class and sites are told", {
+  need_command()
+  data <- transform(scores, ward = rep(1:5, 2), ill = ifelse(ill == 1, "no", "yes"))
+  ask <- function(...) pg_exact(data, "auc", "score", "ill", interval = 0.9, ...)
+  expect_error(ask(), "positive", class = "pg_error")
+  found <- ask(positive = "yes", group_by = "ward")
+  expect_equal(found$value, 1 - count_auc(scores$score, scores$ill), tolerance = 1e-14)
+  expect_identical(found$positive, "yes")
+  frame <- as.data.frame(found)
+  expect_identical(frame$drawn, c("rows", "sites"))
+  expect_identical(frame$level, c(0.9, 0.9))
+  expect_true(all(frame$low < frame$value & frame$value < frame$high))
+  expect_output(print(found), "auc of score by ill (positive: yes): 0.", fixed = TRUE)
+  expect_output(print(found), "if sites are drawn whole")
+})
+
+test_that("groups are compared", {
+  need_command()
+  ask <- function(...) pg_exact(iris, "gini", "Sepal.Length", by = "Species", ...)
+  found <- ask(interval = 0.95)
+  frame <- as.data.frame(found)
+  expect_identical(frame$group, c("setosa", "versicolor", "virginica", NA))
+  expect_identical(frame$rows, c(50, 50, 50, 150))
+  setosa <- iris$Sepal.Length[iris$Species == "setosa"]
+  expect_equal(frame$value[1], mean(abs(outer(setosa, setosa, "-"))))
+  differences <- as.data.frame(found, which = "differences")
+  expect_identical(nrow(differences), 3L)
+  expect_equal(differences$value[1], frame$value[1] - frame$value[2])
+  expect_true(all(differences$adjusted >= differences$p))
+  expect_output(print(found), "all groups are equal: p")
+  expect_true(all(is.na(as.data.frame(ask())$error)))
+})
+
+test_that("a group without a value has a reason", {
+  need_command()
+  data <- transform(scores, group = rep(c("a", "b"), each = 5))
+  data$ill[1:5] <- 0
+  frame <- as.data.frame(pg_exact(data, "auc", "score", "ill", by = "group"))
+  expect_true(is.na(frame$value[1]) && grepl("one class", frame$reason[1]))
+  expect_true(is.na(frame$reason[2]))
+})
+
+test_that("a test is that of stats", {
+  need_command()
+  kendall <- pg_test(scores, "kendall-b", c("score", "other"))
+  expect_s3_class(kendall, "htest")
+  known <- suppressWarnings(stats::cor.test(scores$score, scores$other, method = "kendall"))
+  expect_equal(unname(kendall$estimate), unname(known$estimate), tolerance = 1e-12)
+  auc <- pg_test(scores, "auc", "score", "ill", alternative = "greater")
+  known <- stats::wilcox.test(
+    scores$score[scores$ill == 1], scores$score[scores$ill == 0], alternative = "greater"
+  )
+  expect_equal(auc$p.value, known$p.value, tolerance = 1e-12)
+  expect_identical(unname(auc$null.value), 0.5)
+  frame <- as.data.frame(auc)
+  expect_identical(c(frame$low, frame$high), as.double(auc$conf.int))
+  expect_output(print(auc), "alternative hypothesis: true auc is greater than 0.5")
+  expect_output(print(auc), "positive: 1) of scores", fixed = TRUE)
+})
+
+test_that("what a test does not have is left out", {
+  need_command()
+  found <- pg_test(scores, "energy-distance", "score", "ill")
+  expect_output(print(found), "energy-distance")
+  perfect <- transform(scores, score = ill)
+  found <- pg_test(perfect, "auc", "score", "ill")
+  expect_true(is.na(as.data.frame(found)$low) && is.null(found$conf.int))
+  expect_output(print(found), "no interval: ")
+  by <- pg_test(iris, "kendall-b", c("Sepal.Length", "Petal.Length"), by = "Species")
+  expect_s3_class(by, "pg_groups")
+})
+
+test_that("files are read by the command", {
+  need_command()
+  file <- tempfile(fileext = ".csv")
+  utils::write.csv(scores, file, row.names = FALSE)
+  expect_equal(pg_exact(file, "gini", "score")$value, pg_exact(scores, "gini", "score")$value)
+  unlink(file)
+  expect_error(pg_exact(file, "gini", "score"), "There is no file", class = "pg_error")
+})
