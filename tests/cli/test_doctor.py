@@ -97,7 +97,7 @@ def test_loops_that_cannot_be_kept(cli: CommandLine, monkeypatch: Any, tmp_path:
     assert "None yet" in look(cli)[1]["Compiled loops"]["sentence"]
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "loop.nbc").write_bytes(b"x" * 2048)
-    assert "1 kept" in look(cli)[1]["Compiled loops"]["sentence"]
+    assert "1 file, 2.05 kB" in look(cli)[1]["Compiled loops"]["sentence"]
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "cache"))
     found = look(cli)[1]["Compiled loops"]
@@ -156,6 +156,34 @@ def test_a_source_that_is_gone(cli: CommandLine, member: StudyHome, tmp_path: Pa
     code, found = look(cli, member.folder)
     assert (code, found["h1: source"]["state"]) == (1, "broken")
     assert str(tmp_path / "rows.csv") in found["h1: source"]["sentence"]
+
+
+def test_a_source_that_has_changed(cli: CommandLine, member: StudyHome, tmp_path: Path) -> None:
+    assert look(cli, member.folder)[1]["h1: source"]["sentence"].startswith("All 40 rows")
+    with (tmp_path / "rows.csv").open("a") as file:
+        file.write("0.5,1\n")
+    code, found = look(cli, member.folder)
+    assert (code, found["h1: source"]["state"]) == (1, "broken")
+    assert "peer add" in found["h1: source"]["advice"]
+    with member.lock():  # a peer that runs uses its own state
+        assert look(cli, member.folder)[1]["h1: source"]["state"] == "fine"
+
+
+def test_an_address_of_another_machine(cli: CommandLine, member: StudyHome) -> None:
+    text = member.peer.read_text()
+    listen = member.read_settings().listen
+    member.peer.write_text(text.replace(listen, "tls/192.0.2.1:7447"))
+    code, found = look(cli, member.folder)
+    assert (code, found["h1: process"]["state"]) == (1, "broken")
+    assert "while attempting" not in found["h1: process"]["sentence"]
+    assert "address of this machine" in found["h1: process"]["advice"]
+
+
+def test_the_peer_of_a_single_run(cli: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "peer.toml").write_text('name = "p1"\n')
+    code, found = look(cli, tmp_path)
+    assert (code, found[str(tmp_path)]["state"]) == (0, "look")
+    assert "peer status" in found[str(tmp_path)]["advice"]
 
 
 def test_settings_that_cannot_be_read(cli: CommandLine, member: StudyHome) -> None:

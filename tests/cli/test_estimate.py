@@ -107,7 +107,7 @@ def test_a_slow_schedule_and_a_short_run_are_said_aloud(cli: CommandLine, income
     answer = cli(*tokens, "--iterations", "20", "--sketch-bins", "2", "--json")
     assert answer.json()["estimate"] is None
     assert answer.err == (
-        "Warning: After 20 iterations not all nodes know where the rows lie, so none has an "
+        "Warning: After 20 iterations not all nodes know the range of the rows, so none has an "
         "estimate: give more --iterations.\n"
     )
 

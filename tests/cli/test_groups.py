@@ -222,7 +222,7 @@ class TestMistakes:
             (
                 ["--construction", "blow-up"],
                 "--construction is about sites that hold several rows: give --group-by, the column "
-                "that says the site of each row, too, or a file for each site.",
+                "with the site of each row, too, or a file for each site.",
             ),
         ],
     )  # fmt: skip
@@ -251,6 +251,6 @@ class TestMistakes:
         spec = tmp_path / "run.toml"
         spec.write_text('kernel = "gini"\ncolumns = ["income"]\n')
         assert cli.error("estimate", shops, "--spec", spec, "--group-by", "site") == (
-            f"{spec} is for peers, whose links ring alike however many rows they join: leave "
+            f"{spec} is for peers, which use links equally often for any number of rows: leave "
             "--group-by out, or run without --spec."
         )

@@ -194,7 +194,7 @@ def test_too_little_memory_is_one_line(cli: CommandLine, monkeypatch: pytest.Mon
         raise MemoryError
 
     monkeypatch.setattr("pairgossip.kernels.describe", greedy)
-    assert cli.error("kernels", code=1).startswith("The memory is not enough")
+    assert cli.error("kernels", code=1).startswith("There is not enough memory")
 
 
 @pytest.mark.parametrize(

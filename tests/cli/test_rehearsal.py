@@ -166,7 +166,7 @@ def test_groups_are_rehearsed(cli: CommandLine, parts: list[np.ndarray]) -> None
         in found["advice"][-1]
     )
     shown = cli("estimate", *FILES, "--spec", "auc.toml").out
-    assert "The same of every group" in shown and "(3): it would tell all members" in shown
+    assert "The same for every group" in shown and "(3): it would tell all members" in shown
 
 
 def test_groups_with_weights_and_without_rows(cli: CommandLine, parts: list[np.ndarray]) -> None:

@@ -225,7 +225,7 @@ def test_the_members_of_a_specification(cli: CommandLine, members: tuple[Path, P
     assert answer.err == (
         f"Taken from {spec}: kernel auc, columns score, ill, classes no < yes, their ranges, and "
         "how peers average. Each file is a member; who talks to whom and for how long are options, "
-        "and links ring more often the more rows they join.\n"
+        "and links are used more often the more rows they join.\n"
     )
     found = answer.json()
     run = pg.estimate(

@@ -155,7 +155,8 @@ def test_links_ring_alike(cli: CommandLine, patients: Path, tmp_path: Path, comm
     out = ("--model", tmp_path / "m.json") if command == "train" else ()
     said = cli.error(command, patients, "--spec", spec, "--law", "node-clocks", *out)
     assert said == (
-        f"{spec} is for peers, whose links all ring alike: leave --law out, or run without --spec."
+        f"{spec} is for peers, which use all links equally often: leave --law out, or run without "
+        "--spec."
     )
 
 

@@ -113,7 +113,7 @@ def test_equal_counts_of_another_machine_are_said(
     other = summarize("b", A)
     said = cli("answer", one, other)
     assert said.code == 0
-    assert said.err.startswith(f"Warning: {one} and {other} count exactly the same, though not on")
+    assert said.err.startswith(f"Warning: {one} and {other} have the same counts but were made on")
 
 
 @pytest.mark.parametrize("door", FILES)
@@ -153,11 +153,11 @@ def test_what_an_exact_file_shows_is_said(cli: CommandLine, write: Write, tmp_pa
     said = cli("summarize", write("a"), *AUC, *CELLS, "--out", out).err
     counts = np.array([np.histogram(RISK[k == DIED], 64, (0, 1))[0] for k in (0, 1)])
     few, filled = int(((counts > 0) & (counts < 5)).sum()), int((counts > 0).sum())
-    assert f"{out} is not masked: who has it knows how many of 240 rows lie in each cell" in said
+    assert f"{out} is not masked: its readers know how many of 240 rows lie in each cell" in said
     assert (
         f" of 'risk' by 'died'.\n{filled} cells hold rows, and {few} of them fewer than 5" in said
     )
-    assert "give --share 3 (or 5, 10)" in said
+    assert "use --share 3 (or 5, 10)" in said
     assert not any(place.exists() for place in registers_of(write("a")))
 
 
@@ -239,7 +239,7 @@ def test_names_of_classes_are_kept(cli: CommandLine, write: Write, tmp_path: Pat
     scatter = ("--kernel", "within-cluster-scatter", "--column", "risk", "--label", "ward", *CELLS)
     assert cli.error("summarize", data, *scatter, "--out", tmp_path / "c.summary") == (
         "Column 'ward' holds text, and other files may hold other classes: give --classes, all "
-        "that there may be."
+        "possible ones."
     )
 
 
@@ -272,12 +272,12 @@ def test_groups_strata_and_weights(cli: CommandLine, write: Write, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((*AUC, *CELLS, "--share", 2), "--share is the least number of rows in a block, and two "),
+        ((*AUC, *CELLS, "--share", 2), "--share is the least number of rows in a block, and in a "),
         ((*AUC, *CELLS, "--share", 3), "Classes that follow from the labels tell about them: give"),
         ((*AUC, "--classes", "0,1", "--share", 3), "Cells that follow from the values tell about "),
         ((*AUC, *CELLS, "--visible"), "--visible is for a file that others may have: give --share"),
         ((*AUC, *CELLS, "--id", "age"), "--id is for a file that others may have: give --share,"),
-        ((*AUC, *CELLS, "--name", ""), "--name is a name in one line: give another one."),
+        ((*AUC, *CELLS, "--name", ""), "--name must be a name of one line: give another one."),
         ((*AUC, "--cells", "evn(0, 1)"), "Unknown cells 'evn': did you mean 'even'?"),
         ((*AUC, "--cells", "even(0, 0.2)"), "Even(0, 0.2, 256) leaves out values of"),
         ((*AUC, *CELLS, "--cells", "float"), "The data has 1 column beside labels, but --cells is"),
@@ -343,6 +343,6 @@ def test_names_of_sites_are_printed_safely(cli: CommandLine, write: Write, tmp_p
     assert json.loads(cli("answer", out, "--json").out)["parts"][0]["name"] == "St. Mary's"
     wrong = ("--name", "a\x1b[31m")
     other = ("--out", tmp_path / "b.summary")
-    assert "--name is a name in one line" in cli.error(
+    assert "--name must be a name of one line" in cli.error(
         "summarize", write("a"), *AUC, *CELLS, *wrong, *other
     )

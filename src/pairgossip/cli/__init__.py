@@ -1,4 +1,4 @@
-"""The command line: commands by subject; whatever is heavy is imported inside the commands."""
+"""The command line: commands by subject. Heavy libraries are imported inside the commands."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from pairgossip.errors import InputError, MissingExtra, PairgossipError
 
 _SHELLS = ("bash", "fish", "zsh")
 _ON_UNIX = (["peer"], ["relay"], ["swarm"])
-"""Commands that need locks, signals and permissions as Unix has them; help is for everybody."""
+"""Commands that need Unix locks, signals and permissions; their help works everywhere."""
 
 
 def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
@@ -63,9 +63,9 @@ def completion_command(shell: str | None = None, /, *, install: Flag = False) ->
         Write the script to a file. For bash and zsh, add a line that reads it to ~/.bashrc or
         ~/.zshrc.
     """
-    chosen: Any = choice("shell", _current() if shell is None else shell, _SHELLS)
+    chosen: Any = choice("shell", _detect_shell() if shell is None else shell, _SHELLS)
     if not install:
-        # As it is: the console would make spaces of tabs.
+        # Not through the console, which would turn tabs into spaces.
         output().file.write(app.generate_completion(shell=chosen))
         return
     try:
@@ -78,7 +78,7 @@ def completion_command(shell: str | None = None, /, *, install: Flag = False) ->
     tell(f"Wrote {place}: open a new shell, and try pairgossip followed by the tab key.")
 
 
-def _current() -> str:
+def _detect_shell() -> str:
     from cyclopts.completion import detect_shell
 
     try:
@@ -92,7 +92,8 @@ _HELP = """Statistics and models over pairs of rows that many sites hold, withou
 Every node of a network holds rows of its own and talks to its neighbors only.
 By gossip, each learns an average over all pairs of rows, such as the AUC or
 Gini's mean difference. Most commands simulate such a network on this machine;
-peer runs one node of a real one. Begin with:
+peer runs one node of a real one, and pairgossip COMMAND --help explains each
+command. Begin with:
 
     pairgossip demo --quick
     pairgossip dataset engel --out incomes.csv
@@ -108,7 +109,7 @@ app = App(
     help=_HELP,
     version=__version__,
     help_format="plaintext",  # Markdown alone would take a third of the time of --help.
-    # No "--no-json" and "--empty-column": a flag left out says the same.
+    # No "--no-json" and "--empty-column": to leave the flag out means the same.
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
 )
@@ -165,7 +166,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         tell(f"Error: {with_options(problem)}")
         return EXIT_FAILED if isinstance(problem, MissingExtra) else EXIT_WRONG_INPUT
     except MemoryError:
-        tell("Error: The memory is not enough: use fewer nodes, trials or checkpoints.")
+        tell("Error: There is not enough memory: use fewer nodes, trials or checkpoints.")
         return EXIT_FAILED
     except KeyboardInterrupt as stop:
         tell(f"Warning: {str(stop) or 'Interrupted before there was anything to keep.'}")

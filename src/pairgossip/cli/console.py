@@ -51,7 +51,7 @@ _OPTIONS: dict[object, str] = {
     "sketch": "--sketch-bins and --sketch-range",
     ("together", "False"): "--columns apart",
 }
-"""The options of arguments, or of arguments with a value, that have another name here."""
+"""Options whose names differ from those of their arguments, or of arguments with a value."""
 _TABLE_ARGUMENTS = frozenset({"FILE", "--data"})
 """Names of the one table that a command reads."""
 _KINDS: dict[object, str] = {float: "a number such as 0.5", int: "a whole number"}
@@ -105,10 +105,10 @@ def write_line(text: str) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Write one JSON object; what is not a finite number becomes null."""
+    """Write one JSON object, with null in place of numbers that are not finite."""
     import msgspec
 
-    # Curves have a million numbers: the console, or indents of the standard library, take minutes.
+    # Curves may have a million numbers: the console, or json's own indents, would take minutes.
     text = json.dumps(json_value(value), allow_nan=False).replace("\x7f", r"\u007f")
     output().file.write(f"{msgspec.json.format(text, indent=2)}\n")
 
@@ -149,7 +149,7 @@ def write_rows(
 
 
 def format_value(value: object, digits: int = 6) -> str:
-    """Format a value for a table; what is missing becomes "unknown"."""
+    """Format a value for a table; a missing one becomes "unknown"."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "unknown"
     if isinstance(value, bool):
@@ -246,7 +246,7 @@ def _unknown_option(typed: str, problem: CycloptsError, command: str) -> str:
 
 def _too_many(tokens: Sequence[str], problem: CycloptsError, command: str) -> str:
     options = _options(problem)
-    # Unlike that of Path, this takes a word that is too long for a name.
+    # Path.exists raises for a word that is too long for a file name; this does not.
     is_file = bool(Path(tokens[0]).suffix) or os.path.exists(tokens[0])
     if is_file and "FILES" in options:
         return f"{tokens[0]} stands apart from the other files: name all files next to each other."
@@ -286,6 +286,6 @@ def _options(problem: CycloptsError) -> list[str]:
     """Return the names of all options and arguments of the command."""
     if problem.app is None:
         return []
-    # Left out: --no-json and the like, which the parser makes up unless told otherwise.
+    # Without --no-json and the like, which the parser adds by default.
     taken = problem.app.assemble_argument_collection(default_parameter=Parameter(negative=()))
     return [name for each in taken for name in each.names]

@@ -1,4 +1,4 @@
-"""`pairgossip demo`: the main job on data that ships with the package, with figures."""
+"""`pairgossip demo`: an estimate on data that ships with the package, with figures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FULL: dict[str, Any] = {"iterations": 1_000_000, "trials": 20}
 _QUICK: dict[str, Any] = {"iterations": 100_000, "trials": 5}
 _NETWORK_SHOWN = "watts-strogatz"
 _EARLY_EXCHANGES_PER_NODE = 10
-"""When the network is drawn: everybody has met somebody, and nobody knows the answer yet."""
+"""Exchanges per node before the network is drawn: all have met others, none knows the answer."""
 
 
 def demo_command(*, quick: Flag = False, out: Path = _DEFAULT_FOLDER, seed: Seed = 0) -> int:
@@ -60,7 +60,7 @@ def demo_command(*, quick: Flag = False, out: Path = _DEFAULT_FOLDER, seed: Seed
     """
     from pairgossip.engine.schedule import root_seed
 
-    root_seed(seed)  # a wrong one is refused before there is a folder
+    root_seed(seed)  # refuses a wrong seed before a folder is made
     figures = {out / "convergence.png": _convergence_figure, out / "graphs.png": _graphs_figure}
     files = {name: out / "runs" / f"{name}.npz" for name in _GRAPHS}
     try:
@@ -199,7 +199,7 @@ def _row_legend(place: Axes, panel: Axes) -> None:
     legend = place.legend(
         handles, labels, loc="center", ncols=5, frameon=False, fontsize=9, columnspacing=1.5
     )
-    # It may be wider than the panels, which must not shrink to its width.
+    # A legend wider than the panels must not shrink them.
     legend.set_in_layout(False)
 
 

@@ -1,4 +1,4 @@
-"""`pairgossip doctor`: what is in the way on this machine, and what to do about it."""
+"""`pairgossip doctor`: checks of this machine and of peers' folders, with advice."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ def doctor_command(
     *,
     json: Json = False,
 ) -> int:
-    """Check this installation and folders of peers, and say how to mend faults.
+    """Check this installation and folders of peers, and advise on faults.
 
     It checks Python, the extras, the folder of compiled loops, the clock and free space. For each
-    folder of a member of a study it checks settings, certificates and source, whether its peer runs
-    or could listen, and whether other members or the relay accept connections. It changes nothing,
-    and sends nothing but an empty connection. The exit code is 1 if something is broken.
+    folder of a member of a study it checks settings and certificates, whether the source still has
+    the frozen rows, whether the peer runs or could listen, and whether other members or the relay
+    accept connections. It changes nothing, and sends nothing: it opens connections and closes them.
+    Each line begins with ok, look (worth a look) or BROKEN. The exit code is 1 if something is
+    broken.
 
     For example:
 
@@ -39,7 +41,7 @@ def doctor_command(
     from pairgossip.doctor.installation import examine_installation
     from pairgossip.doctor.peers import examine_peer
 
-    with working_on("Looking at this machine"):
+    with working_on("Checking this machine"):
         findings = list(examine_installation(Path()))
         for folder in folders or ():
             findings += examine_peer(folder)

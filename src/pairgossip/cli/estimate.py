@@ -35,13 +35,13 @@ from pairgossip.cli.outputs.files import RunOutputs, check_outputs
 from pairgossip.errors import InputError
 
 _METHODS = {"weighted": "weighted-gosta", "paper": "gosta"}
-"""By what a specification calls mixing."""
+"""The method for each kind of mixing in a specification."""
 
 
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class _StatisticOptions:
-    """What is estimated."""
+    """The statistic to estimate."""
 
     kernel: KernelName = None
     column: Columns = None
@@ -54,8 +54,8 @@ class _StatisticOptions:
     reference: float | None = None
     """The exact value, if you know it; it is then not computed."""
     html: Path | None = None
-    """With a specification of sums, write a page with the result of members with these rows, and
-    with the report for which it asks."""
+    """With a specification of sums: write a page with the result that members with these rows would
+    get, and with the report if it asks for one."""
 
 
 def estimate_command(
@@ -92,7 +92,7 @@ def estimate_command(
     from pairgossip.estimation import estimate
     from pairgossip.run_requests.estimation import EstimationRequest
 
-    # Everything that can be wrong is found out before a run that may take hours.
+    # All input is checked before a run that may take hours.
     specified = None
     groups.check(files, statistic.spec)
     if statistic.spec is not None:
@@ -142,8 +142,8 @@ def estimate_command(
     outputs.write(run)
     if run.sketch is not None and isnan(run.mean[-1]):
         tell(
-            f"Warning: After {run.iterations[-1]:,} iterations not all nodes know where the rows "
-            "lie, so none has an estimate: give more --iterations."
+            f"Warning: After {run.iterations[-1]:,} iterations not all nodes know the range of the "
+            "rows, so none has an estimate: give more --iterations."
         )
     from pairgossip.cli.outputs.run import print_run, run_summary
 

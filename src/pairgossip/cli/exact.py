@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True, kw_only=True)
 class _ExactOptions:
-    """What is computed."""
+    """The statistic, its columns and its pairs."""
 
     kernel: Annotated[str, KERNEL]
     column: Columns = None
@@ -72,7 +72,7 @@ class _ExactOptions:
         }
 
     def name_positive(self, observations: Observations) -> str | None:
-        """Return the positive one of two classes; None if it makes no difference which it is."""
+        """Return the positive one of two classes; None if the statistic is the same for both."""
         from pairgossip.kernels import as_kernel, check_data
         from pairgossip.kernels.named_tests import NAMED_TESTS
         from pairgossip.kernels.rows import name_positive
@@ -83,7 +83,7 @@ class _ExactOptions:
         return observations.name_positive(positive)
 
     def draws(self, observations: Observations) -> list[Any]:
-        """Return the groups to draw whole, None for single rows: one of them, or both in turn."""
+        """Return the units of sampling, one or two: groups drawn whole, or None for single rows."""
         from pairgossip.kernels import as_kernel
         from pairgossip.kernels.named_tests import NAMED_TESTS
         from pairgossip.kernels.weighing import are_frequencies
@@ -130,7 +130,7 @@ def exact_command(
     observations, arguments = statistic.read(files, rows)
     if interval is not None:
         draws = statistic.draws(observations)
-    else:  # named groups are refused, but files may be computed together
+    else:  # exact() refuses named groups without a level, but not several files
         draws = [None if statistic.group_by is None else observations.groups]
     with progress_bar(f"exact {statistic.kernel}", len(draws) * 1000) as advance:
         answers: list[Any] = [
@@ -164,7 +164,7 @@ def _write_json(
     facts: list[dict[str, Any]],
     draws: list[Any],
 ) -> None:
-    """Print what is known if rows are drawn, and if whole sites are."""
+    """Print the facts if rows are drawn, and those if whole sites are drawn."""
     what = {"columns": observations.columns, "label": observations.label}
     by_site = facts[-1] if draws[-1] is not None else None
     named = {"statistic": canonical(statistic.kernel), **what}
@@ -172,7 +172,7 @@ def _write_json(
 
 
 def _spell_options(table: GroupTable, by: str) -> GroupTable:
-    """Return a table that names its column, and options in reasons."""
+    """Return a table with the name of its column, and with options in its reasons."""
     reasons = {
         name: with_options(why) if isinstance(why, Notice) else why
         for name, why in table.reasons.items()
@@ -189,7 +189,7 @@ def _write_tables(tables: Sequence[object], draws: list[Any]) -> None:
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class _TestOptions:
-    """What it is compared with."""
+    """The value to compare with, and the alternative."""
 
     null: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None
     """The statistic's value without an effect. It is known for auc and concordance (0.5), for
@@ -242,10 +242,10 @@ def test_command(
     """Test whether a pairwise statistic differs from its value without an effect.
 
     The value is that of all pairs of rows of a file, or of several files together. Its standard
-    error says how far it may be from the population's value. z is its distance from the null in
-    standard errors, and p the probability of at least this distance by chance alone. The
-    auc and rank correlations of plain rows are tested by their distribution without an effect,
-    which has its own error: with few rows, p is counted over all their orders.
+    error is its typical distance from the population's value. z is its distance from the null in
+    standard errors, and p the probability of at least this distance by chance alone. The auc and
+    rank correlations of plain rows are tested by their distribution without an effect, which has
+    its own error: with few rows, p is counted over all their orders.
 
     The first example asks whether a column separates two classes better than a coin (an AUC of
     0.5), and the second whether one column does so better than another. This is DeLong's paired

@@ -21,7 +21,7 @@ from pairgossip.cli.console import (
     write_rows,
 )
 from pairgossip.cli.network import FamilyParameters, build_family, load_graph, spell
-from pairgossip.cli.options import NETWORK, OUTPUT, Json, Seed, Whole, given_options
+from pairgossip.cli.options import NETWORK, OUTPUT, Flag, Json, Seed, Whole, given_options
 from pairgossip.cli.outputs.files import check_figures, check_outputs, write_bars
 from pairgossip.errors import InputError, canonical
 from pairgossip.families import FAMILIES
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 _MIXING_DISTANCE = 0.01
 """Total variation at which an observation counts as mixed."""
 _LARGEST_EXACT_MIXING = 1_500
-"""Nodes; above, the exact mixing time is left out unless there is a formula: it takes minutes."""
+"""Nodes; in larger networks an exact mixing time without a formula, which takes minutes, is left
+out."""
 _LARGEST_DISTANCES = 5_000
-"""Nodes; above, diameter and detour are left out unless there is a formula."""
+"""Nodes; in larger networks diameter and detour without a formula are left out."""
 _Facts = dict[str, Any]
 
 
@@ -47,7 +48,7 @@ def graph_command(
     seed: Annotated[Seed, Parameter(group=NETWORK)] = 0,
     file: Annotated[Path | None, Parameter(group=NETWORK)] = None,
     parameters: FamilyParameters = FamilyParameters(),
-    advise: Annotated[bool, Parameter(group=OUTPUT, negative="")] = False,
+    advise: Annotated[Flag, Parameter(group=OUTPUT)] = False,
     out: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     save_edges: Annotated[Path | None, Parameter(group=OUTPUT)] = None,
     json: Annotated[Json, Parameter(group=OUTPUT)] = False,
@@ -93,7 +94,7 @@ def graph_command(
     check_figures([out])
     check_outputs([save_edges, out], [file])
     graph = _choose(family, nodes, file, parameters, seed)
-    if advise:  # what is refused comes before what takes long
+    if advise:  # refuse a network before the long computation
         from pairgossip.networks.best_law import check_network
 
         check_network(graph)
@@ -171,7 +172,7 @@ class _Unknown:
 
 
 def describe_graph(graph: Graph) -> _Facts:
-    """Return which network it is: its family and parameters, and its size."""
+    """Return the family, the parameters and the size of a network."""
     return {
         "family": graph.family,
         "parameters": json_value(graph.parameters),
@@ -181,7 +182,7 @@ def describe_graph(graph: Graph) -> _Facts:
 
 
 def _facts_of(graph: Graph) -> _Facts:
-    """Compute the facts, leaving out what takes too long on a large graph."""
+    """Compute the facts, without those that take too long on a large graph."""
     from pairgossip.graphs.distances import closed_diameter
 
     low, mean, high = _degree_range(graph)
@@ -206,7 +207,7 @@ def _facts_of(graph: Graph) -> _Facts:
 
 
 def _without_reasons(facts: Any) -> Any:
-    """Return the facts for programs: None for whatever was not computed."""
+    """Return the facts for programs, with None for those that were not computed."""
     if isinstance(facts, dict):
         return {name: _without_reasons(entry) for name, entry in facts.items()}
     return None if isinstance(facts, _Unknown) else facts
@@ -254,7 +255,7 @@ def _law_facts(graph: Graph, law: str) -> _Facts:
 
 
 def _degree_range(graph: Graph) -> tuple[int, float, int]:
-    """Return the least, mean and largest degree; a complete graph may be too large for a list."""
+    """Return the least, mean and largest degree; a list of a complete graph's may be too large."""
     if graph.is_complete:
         return graph.n - 1, float(graph.n - 1), graph.n - 1
     degrees = graph.degrees
@@ -273,7 +274,7 @@ def _pick_range(graph: Graph, law: str) -> tuple[float, float]:
 def _compute(
     graph: Graph, compute: Callable[[], Any], most: float = math.inf, has_formula: bool = False
 ) -> Any:
-    """Compute a fact, or say that it is undefined, out of reach, or has too many nodes."""
+    """Compute a fact, or return that it is undefined, or why it was not computed."""
     if graph.n > most and not has_formula:
         return _Unknown(f"not computed above {most:,} nodes")
     try:

@@ -24,9 +24,9 @@ def kernels_command(*, json: Json = False) -> None:
     A kernel h(x, y) is a function of two observations; the statistic is its average over all
     pairs. Columns in order: the first --column is the first one listed; a last column named
     label or cluster can also be given with --label. In Python a kernel may be any function of two
-    observations. --method sketch averages the sketch; for kernels without one take tracking. The
-    equal functions of other software are for V (over all pairs), U (over pairs of different rows)
-    or, without a letter, for both. Tests that are not averages are listed last: they are for
+    observations. --method sketch averages the sketch; for kernels without one use tracking. The
+    last column names the same function in other software: V means over all pairs, U over pairs of
+    different rows, and no letter both. Tests that are not averages are listed last; they are for
     `pairgossip test`.
 
     For example:
@@ -66,7 +66,7 @@ def kernels_command(*, json: Json = False) -> None:
 
 
 def _sketch(kernel: str) -> str | None:
-    """Name the sketch by which a kernel's statistic can be averaged; None if there is none."""
+    """Return the name of a kernel's sketch; None for a kernel without one."""
     from pairgossip.kernels import as_kernel
     from pairgossip.sketches import default_sketch
 
@@ -84,7 +84,7 @@ def methods_command(*, json: Json = False) -> None:
     """List the methods of estimation: how each runs, who sees which rows, which faults it
     tolerates.
 
-    In Python, `register` adds your own method, and this list shows it too.
+    In Python, `pairgossip.algorithms.methods.register` adds your own method to this list.
 
     For example:
 
@@ -219,7 +219,7 @@ def dataset_command(
 
 
 def _site_files(out: Path | None, sites: int) -> list[Path]:
-    """Name a file for each site."""
+    """Return the name of a file for each site."""
     if out is None or "{}" not in out.name:
         raise InputError(
             "--split writes several files: give --out a name with {} for the number of each, as in "

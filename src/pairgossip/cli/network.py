@@ -20,7 +20,7 @@ DEFAULT_FAMILY = "complete"
 
 @dataclass(frozen=True)
 class _Parameters:
-    """What the families of graphs take besides the number of nodes: one option for each name."""
+    """Parameters of graph families besides the number of nodes: one option for each name."""
 
 
 def _make_options(**spellings: str) -> type[_Parameters]:
@@ -33,7 +33,7 @@ def _make_options(**spellings: str) -> type[_Parameters]:
 
 
 def _option_type(name: str, spelling: str | None) -> Any:
-    """Return the type of an option, whose help says what it is for which families."""
+    """Return the type of an option; its help explains it for each family that has it."""
     declared = [
         (each, family.name)
         for family in FAMILIES.values()
@@ -64,7 +64,7 @@ else:
 @Parameter(name="*", group=NETWORK)
 @dataclass(frozen=True)
 class NetworkOptions:
-    """Which network the observations live on."""
+    """The network of the observations."""
 
     graph: Annotated[str | None, NEEDED] = None
     """Family of the network, by default complete; `pairgossip graph` lists them."""
@@ -78,7 +78,7 @@ class NetworkOptions:
         seed: int | None,
         names: tuple[str, ...] | None = None,
     ) -> Graph:
-        """Build the network of n nodes; a family's nodes take the names, a file has its own."""
+        """Build the network of n nodes; ``names`` are for a family's nodes, a file has its own."""
         if self.graph_file is None:
             graph = build_family(self.graph or DEFAULT_FAMILY, n, parameters, seed)
             return graph if names is None else _name_nodes(graph, names)
@@ -109,7 +109,7 @@ def _name_nodes(graph: Graph, names: tuple[str, ...]) -> Graph:
 
 
 def load_graph(file: Path, parameters: FamilyParameters) -> Graph:
-    """Read a graph file, which no parameter of a family goes with."""
+    """Read a graph file; refuse parameters of families beside it."""
     from pairgossip.graphs import Graph
 
     superfluous = next(iter(given_options(parameters)), None)

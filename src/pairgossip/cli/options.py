@@ -37,11 +37,11 @@ PRIVACY = Group.create_ordered("Privacy")
 CHAOS = Group.create_ordered("Chaos")
 SERVER = Group.create_ordered("Server")
 _GROUPS = {"method": METHOD, "statistic": STATISTIC}
-"""The groups of declared arguments."""
+"""The group of options for each group of declared arguments."""
 
 
 def _read_whole(largest: int) -> Callable[[Any, Sequence[Token]], int]:
-    """Return what reads 1000000, 1_000_000 or 1e6."""
+    """Return a reader of whole numbers such as 1000000, 1_000_000 or 1e6."""
 
     def read(_: Any, tokens: Sequence[Token]) -> int:
         text = tokens[0].value
@@ -106,7 +106,8 @@ Positive = Annotated[
 HomeFolder = Annotated[
     Path | None,
     Parameter(
-        help="The peer's folder; by default PAIRGOSSIP_HOME, this one, or the only peer's in it."
+        help="The peer's folder; by default PAIRGOSSIP_HOME, the current folder, or the only "
+        "peer's folder in it."
     ),
 ]
 KERNEL = Parameter(
@@ -126,7 +127,7 @@ TargetName = Annotated[str | None, Parameter(help=declared(EstimateArguments)["t
 
 
 def given_options(*options: DataclassInstance) -> dict[str, Any]:
-    """Return by name the options that were given, those that are not None."""
+    """Return by name the options that were given, which are not None."""
     named = {field.name: getattr(each, field.name) for each in options for field in fields(each)}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -145,7 +146,7 @@ def make_options(name: str, arguments: Iterable[Argument]) -> Any:
 
 
 def _method_arguments(door: type[DataclassInstance]) -> list[Argument]:
-    """Return the arguments of a front door that say how a run goes, and for how long."""
+    """Return the arguments of a front door about the method and the length of a run."""
     return [one for one in declared(door).values() if one.help and one.group == "method"]
 
 
@@ -160,7 +161,7 @@ def _option_type(one: Argument) -> Any:
     return Annotated[kind if one.shown is not None else kind | None, how]
 
 
-if TYPE_CHECKING:  # the options that are not given are None, or the default that --help shows
+if TYPE_CHECKING:  # an option that is not given is None, or the default that --help shows
     MethodOptions = EstimateArguments
     DescentOptions = MinimizeArguments
 else:
@@ -171,14 +172,14 @@ else:
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
 class SketchOptions:
-    """What nodes average with --method sketch; --bins and --range are those of private reports."""
+    """Options of method sketch; --bins and --range are those of private reports."""
 
     sketch_bins: Whole | None = None
-    """With --method sketch, its number of bins: more bins are more accurate and make longer
-    messages. By default the kernel chooses it."""
+    """For method sketch, the number of bins: more bins are more accurate and make longer messages.
+    By default the kernel chooses it."""
     sketch_range: Annotated[list[str] | None, Parameter(allow_leading_hyphen=True)] = None
-    """With --method sketch, the lowest and highest possible value, such as 0,5000, if all nodes
-    know it; repeat it if two columns differ. Otherwise nodes first exchange their ranges."""
+    """For method sketch, the lowest and highest possible value, such as 0,5000, if all nodes know
+    it; repeat it if two columns differ. Otherwise nodes first exchange their ranges."""
 
     def recipe(self, method: str | None, kernel: str | None) -> Recipe | None:
         """Return the kernel's sketch with what the options change; None if they change nothing."""
@@ -246,7 +247,7 @@ class GroupOptions:
         if self.construction is not None and self.group_by is None and len(files) == 1:
             raise InputError(
                 "--construction is about sites that hold several rows: give --group-by, the column "
-                "that says the site of each row, too, or a file for each site."
+                "with the site of each row, too, or a file for each site."
             )
         if self.group_by is not None and len(files) > 1:
             raise InputError(
@@ -260,6 +261,6 @@ class GroupOptions:
             )
         if self.group_by is not None and spec is not None:
             raise InputError(
-                f"{spec} is for peers, whose links ring alike however many rows they join: leave "
+                f"{spec} is for peers, which use links equally often for any number of rows: leave "
                 "--group-by out, or run without --spec."
             )

@@ -1,4 +1,4 @@
-"""`pairgossip plan`: which method to take, before anything is sent."""
+"""`pairgossip plan`: the cost of each method, before anything is sent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class _PlannedStatistic:
-    """What is to be estimated, and how well."""
+    """The statistic to estimate, and the error to reach."""
 
     kernel: Annotated[str, KERNEL]
     column: Columns = None
@@ -129,7 +129,7 @@ def _print(plan: Plan, sketch: SketchOptions, law: str) -> None:
 
 
 def _advice(plan: Plan, sketch: SketchOptions, law: str) -> str:
-    """Name the method with the fewest messages, and another one where that needs a tree."""
+    """Name the method with the fewest messages, and another one if that needs a tree."""
     if not plan.reaching:
         return "No method is known to reach the error here: allow a larger one."
     advice = f"Fewest messages: pairgossip estimate {_options(plan.best, sketch, law)}"
@@ -140,7 +140,7 @@ def _advice(plan: Plan, sketch: SketchOptions, law: str) -> str:
 
 
 def _options(row: PlannedMethod, sketch: SketchOptions, law: str) -> str:
-    """Return the options of `pairgossip estimate` that run a method as long as it takes."""
+    """Return the options of `pairgossip estimate` that run a method until it reaches the error."""
     from pairgossip.algorithms.methods import METHODS
 
     method, words = METHODS[row.method], ["--method", row.method]
@@ -154,7 +154,7 @@ def _options(row: PlannedMethod, sketch: SketchOptions, law: str) -> str:
         words += [f"--sketch-range={ends}" for ends in sketch.sketch_range or ()]
     if row.schedule in (RANDOM, CONTINUIZED) and law != UNIFORM_EDGES:
         words += ["--law", law]
-    # Collecting ends by itself, and takes longer than on average in half of the runs.
+    # Collecting ends by itself, in about half of the runs later than the predicted mean.
     iterations = (row.exchanges or 0) * (2 if method.collects else 1)
     return " ".join([*words, "--iterations", str(iterations)])
 

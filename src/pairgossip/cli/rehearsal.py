@@ -1,4 +1,4 @@
-"""What it costs a study to hide its rows: in blocks of k rows or more, or with noise."""
+"""The cost of hiding the rows of a study: in blocks of k rows or more, or with noise."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.sums.results import Result
 
-_LEAST = (1, 3, 5, 10)
-"""Least numbers of rows that are counted, to choose from."""
+_LEAST_CELLS = (1, 3, 5, 10)
+"""Least numbers of rows per block that are tried."""
 _EPSILON = 1.0
-_ALIKE = 1.1
-"""Ratio of widths up to which two rules cost about the same."""
+"""The epsilon that is tried where a specification has no noise."""
+_SIMILAR_RATIO = 1.1
+"""Largest ratio of interval widths at which two rules cost about the same."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A rule that hides rows, and what members would find by it."""
+    """A rule that hides rows, and the result that members would get under it."""
 
     least: int | None
-    """None with noise."""
+    """The least number of rows in a block; None with noise."""
     epsilon: float | None
     is_chosen: bool
     result: Result
@@ -41,7 +42,7 @@ class Tried:
 
     @property
     def opened(self) -> float:
-        """How much blocks leave open for certain."""
+        """The width of the bracket, which the blocks leave open."""
         return _width(self.result.bracket)
 
     @property
@@ -51,7 +52,7 @@ class Tried:
 
     @property
     def is_bracket_read(self) -> bool:
-        """Whether blocks leave more open than the rows do, so that the value says little."""
+        """Whether half the bracket exceeds the sampling error, so that the value is too exact."""
         sampling = self.result.sampling_error
         return sampling is not None and self.opened / 2 > sampling
 
@@ -73,7 +74,7 @@ def _width(ends: tuple[float, float] | None) -> float:
 
 
 def try_rules(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[Tried]:
-    """Find the same by each rule; what the specification itself asks for is known."""
+    """Compute the result under each rule; ``own`` is that of the specification itself."""
     from pairgossip.peer.sums.simulation import run_programs, start_programs
 
     tried = []
@@ -90,17 +91,17 @@ def try_rules(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[T
 
 
 def _list_rules(spec: CountsSpec) -> Iterator[tuple[CountsSpec, bool]]:
-    """Yield specifications that differ in the rule alone, and whether it is the file's own."""
+    """Yield specifications that differ only in their rule, and whether it is the file's own."""
     from pairgossip.peer.reports.catalog import has_statistic
     from pairgossip.peer.specification.tables import SumsNoise
 
     if not has_statistic(spec):
-        return  # whose errors could be laid side by side
+        return  # without a statistic there are no errors to compare
     own = spec.algorithm.least_cell
-    for least in sorted({*_LEAST, *([] if own is None else [own])}):
+    for least in sorted({*_LEAST_CELLS, *([] if own is None else [own])}):
         yield spec.with_blocks(least), least == own
     if spec.factors:
-        return  # which noise does not go with
+        return  # noise excludes groups, strata and weights
     given = spec.noise or SumsNoise(epsilon=_EPSILON)
     for epsilon in sorted({_EPSILON, given.epsilon}):
         noise = SumsNoise(epsilon=epsilon, honest=given.honest)
@@ -108,7 +109,7 @@ def _list_rules(spec: CountsSpec) -> Iterator[tuple[CountsSpec, bool]]:
 
 
 def read_groups(spec: Spec, rows: Mapping[str, FloatArray], own: Result) -> list[dict[str, Any]]:
-    """Return the figures of every group, from the table that the members would have."""
+    """Return the figures of every group, read from the table that members would have."""
     import numpy as np
 
     from pairgossip.peer.sums.results import rounded_bracket, rounded_interval, rounded_or_none
@@ -145,13 +146,13 @@ def print_groups(by: str, found: Sequence[Mapping[str, Any]]) -> None:
         value = "" if one["value"] is None else format_value(one["value"], 4)
         shown = [_show(number) for number in numbers]
         lines.append((clean_text(one["group"]), format_value(one["rows"]), value, *shown))
-    if all(one["p"] is None for one in found):  # it is no test
+    if all(one["p"] is None for one in found):  # not a test
         columns, lines = columns[:-1], [line[:-1] for line in lines]
-    write_rows(columns, lines, "The same of every group: widths and standard errors")
+    write_rows(columns, lines, "The same for every group: widths and standard errors")
 
 
 def name_unfilled(spec: Spec, rows: Mapping[str, FloatArray]) -> Iterator[str]:
-    """Say which members have too few rows of a class, group or stratum, and what follows."""
+    """Yield a sentence on every member with too few rows of a class, group or stratum."""
     from pairgossip.peer.sums.disclosure import describe_unfilled
     from pairgossip.peer.sums.statistics import cells_of
 
@@ -161,7 +162,7 @@ def name_unfilled(spec: Spec, rows: Mapping[str, FloatArray]) -> Iterator[str]:
 
 
 def print_rules(tried: Sequence[Tried]) -> None:
-    """Print a line for every rule, and what follows from them."""
+    """Print a line for every rule, and the advice that follows."""
     columns = ("rows hidden by", "rows", "value", "bracket", "sampling", "noise", "95 %")
     lines = []
     for one in tried:
@@ -181,14 +182,14 @@ def _show(number: float | None) -> str:
 
 
 def advise(tried: Sequence[Tried]) -> list[str]:
-    """Say which of blocks and noise costs less, and from when on the bracket is to be read."""
+    """Advise on blocks or noise, and on reading the bracket or the value."""
     blocks = [one for one in tried if one.epsilon is None]
     noisy = [one for one in tried if one.epsilon is not None]
     return [*_advise_reading(blocks), *_advise_rule(blocks, noisy)]
 
 
 def _advise_reading(blocks: Sequence[Tried]) -> Iterator[str]:
-    """Say from which k on blocks leave more open than rows do."""
+    """Name the first k for which half the bracket exceeds the sampling error."""
     known = [one for one in blocks if one.result.value is not None]
     if not any(one.result.sampling_error is not None for one in known):
         return
@@ -206,7 +207,7 @@ def _advise_reading(blocks: Sequence[Tried]) -> Iterator[str]:
 
 
 def _advise_rule(blocks: Sequence[Tried], noisy: Sequence[Tried]) -> Iterator[str]:
-    """Compare the blocks and the noise that are asked for, or the usual ones."""
+    """Compare the specification's own blocks and noise, or the usual ones."""
     if not blocks or not noisy:
         return
     block = next((one for one in blocks if one.is_chosen), blocks[min(1, len(blocks) - 1)])
@@ -219,7 +220,7 @@ def _advise_rule(blocks: Sequence[Tried], noisy: Sequence[Tried]) -> Iterator[st
     if math.isnan(widths[1]):
         yield f"Blocks cost less: with {noise.name} there is no interval."
         return
-    if max(widths) <= _ALIKE * min(widths):  # noise is drawn anew each time
+    if max(widths) <= _SIMILAR_RATIO * min(widths):  # noise is drawn anew each time
         less = "Blocks and noise cost about the same"
     else:
         less = "Blocks cost less" if widths[0] < widths[1] else "Noise costs less"

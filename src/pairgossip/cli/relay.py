@@ -1,4 +1,4 @@
-"""`pairgossip relay`: where members meet that cannot call each other."""
+"""`pairgossip relay`: a meeting point for members that cannot call each other."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ RelayHome = Annotated[Path, Parameter(name="--home")]
 
 _HELP = """Run a relay: members that can only call outward, on port 443, meet at it.
 
-It passes frames on that members have sealed to each other. It learns who talks
-to whom, when and how much, and can keep frames back; it can neither read nor
-change them. Whoever all members reach may run it. Rows never travel by it.
+It passes on frames that members have sealed to each other. It learns who talks
+to whom, when and how much, and can hold frames back; it can neither read nor
+change them. Anyone whom all members can reach may run it. Rows never travel
+through it.
 Each member makes its peer with peer init --relay relay.txt, the file that
 relay init has written, and exchanges invitations with all others as usual.
 For example, at relay.example:
@@ -34,9 +35,9 @@ For example, at relay.example:
 
 
 def init_command(*, address: str, home: RelayHome = Path("relay")) -> None:
-    """Make a relay: its key and certificate, and the file relay.txt that members are given.
+    """Make a relay: its key, its certificate, and the file relay.txt for the members.
 
-    Let that file reach the members unaltered: they let their peers connect to nobody else.
+    Send that file in a way in which nobody can alter it: peers connect only to the relay it names.
 
     For example:
 
@@ -59,8 +60,8 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
     """Let members in by their invitations, whether the relay runs or not.
 
     To keep a member out, remove its certificate, such as relay/members/clinic-b.pem. A relay that
-    runs takes that up at once: all connections end for a moment. Another router of Zenoh's is to
-    be started again.
+    runs does so at once, and drops all connections for a moment. If you run another Zenoh router
+    in its place, restart it.
 
     For example:
 
@@ -69,7 +70,7 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
     Parameters
     ----------
     invitations
-        What `peer invite` printed, or files that hold it; as many as there are.
+        Invitations that `peer invite` printed, or files that hold them; one or several.
     home
         The relay's folder.
     """
@@ -78,7 +79,7 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
 
     relay = open_relay(home)
     if not invitations:
-        raise InputError("There is nobody to let in: name one or more files with invitations.")
+        raise InputError("No member is named: give one or more files with invitations.")
     members = relay.read_members()
     count = len(invitations)
     everybody = [one for text in invitations for one in _read_invited(text, count)]
@@ -95,7 +96,7 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
 
 
 def _read_invited(text: str, count: int) -> Sequence[Invitation | Card]:
-    """Read the invitations to a run, or to a study, in one of ``count`` texts."""
+    """Return the invitations, to a run or to a study, in one of ``count`` texts."""
     from pairgossip.peer.identity import invitations as of_run
     from pairgossip.peer.identity.armored import find_text, read_one_of
     from pairgossip.study.service import invitations as of_study
@@ -111,8 +112,8 @@ def _read_invited(text: str, count: int) -> Sequence[Invitation | Card]:
 def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -> None:
     """Run the relay until it is stopped by a signal.
 
-    The file relay.json5 in its folder is its configuration: any other router of Zenoh's runs it as
-    well, as in zenohd --config relay/relay.json5.
+    Its configuration is the file relay.json5 in its folder, with which any other Zenoh router can
+    take its place: zenohd --config relay/relay.json5.
 
     For example:
 
@@ -123,7 +124,7 @@ def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -
     home
         The relay's folder.
     listen
-        Where to listen, as tls/HOST:PORT; by default everywhere, at the port of its address.
+        Where to listen, as tls/HOST:PORT; by default on all interfaces, at its address's port.
     """
     from pairgossip.peer.service.relay import open_relay, run_relay
 

@@ -33,7 +33,7 @@ def score_command(
 
     With a label, print the AUC (after a ranking loss, the share of pairs of different labels in
     order). Without one, print the scores unless --out writes them to a file. With --interval a
-    second line has its sampling error: how far it may be from the population's.
+    second line has the sampling error: the distance of these rows from the population.
 
     For example:
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Rehearsed(NamedTuple):
-    """What members with these rows would find."""
+    """The result that members with these rows would get."""
 
     result: Result
     rows: dict[str, FloatArray]
     report: ReportReading | None
-    """What their report would say; None if the specification asks for none."""
+    """Their report; None if the specification asks for none."""
 
 
 def try_sums(
@@ -43,9 +43,10 @@ def try_sums(
     options: Sequence[DataclassInstance],
     used: Collection[str] = ("spec", "json", "html"),
 ) -> Rehearsed:
-    """Let every file be a member, and return what they find together, and their rows.
+    """Compute the sums with every file as a member; return result, rows and report.
 
-    A sum depends on no network and has no course, so every option but those ``used`` is refused.
+    Sums depend on no network and are computed at once, so every option but those ``used`` is
+    refused.
     """
     from pairgossip.peer.reports.catalog import read_report
     from pairgossip.peer.storage.rows import describe_dropped, read_site_rows
@@ -82,9 +83,9 @@ def print_result(
     *,
     json: bool,
 ) -> None:
-    """Print what members have found, what other rules would cost, and what real peers do.
+    """Print the result, the cost of other rules, and how real peers differ.
 
-    ``rows`` are those of every member, of which groups are read unless a ``report`` does.
+    ``rows`` are those of every member; groups are read from them if there is no ``report``.
     """
     from pairgossip.peer.protocol.program import LEAST_MEMBERS
     from pairgossip.peer.reports.figures import plain_figures
@@ -134,7 +135,7 @@ def show_class(positive: str | float) -> str:
 
 
 def result_facts(result: Result, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
-    """Return what there is to say of a result, each with its name; ``names`` are of members."""
+    """Return the facts of a result as pairs of name and text; ``names`` are those of members."""
     from pairgossip.peer.reports.catalog import has_statistic
     from pairgossip.peer.specification.canonical_text import decode_spec, find_positive_class
     from pairgossip.peer.sums.results import rounded_bracket

@@ -44,7 +44,7 @@ _DATA = Group("Data and loss", sort_key=STATISTIC.sort_key)
 @Parameter(name="*", group=_DATA)
 @dataclass(frozen=True)
 class LossOptions:
-    """What is learned."""
+    """The columns, the loss and the limits of the model."""
 
     label: Annotated[str | None, NEEDED] = None
     """Column of labels, needed unless --spec names it. For auc losses two classes; the positive one
@@ -70,7 +70,7 @@ class LossOptions:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class _TrainingOutputs:
-    """Where the results go."""
+    """The files and formats of the results."""
 
     model: Annotated[Path, NEEDED]
     """The model file to write, JSON, for `pairgossip score`."""
@@ -114,7 +114,7 @@ def train_command(
 
     from pairgossip.minimization import find_request, minimize
 
-    # Everything that can be wrong is refused before a run that may take hours.
+    # All input is checked before a run that may take hours.
     check_figures([outputs.plot])
     check_outputs([outputs.model, outputs.plot], [*files, network.graph_file, what.spec])
     specified = None
@@ -161,7 +161,7 @@ def train_command(
 
 
 def _check_rounds(groups: GroupOptions, outputs: _TrainingOutputs) -> None:
-    """Raise `InputError` for options that mean nothing for rounds of averaging."""
+    """Raise `InputError` for options that do not apply to rounds of averaging."""
     if groups.construction is not None:
         raise InputError("With --method sketch every site sends one sum: leave --construction out.")
     if canonical(outputs.against) == "time":
@@ -183,7 +183,7 @@ def _train_on_sums(
     used = ("spec", "json", "model")
     result, rows, _ = try_sums(specified, files, options, used)
     if result.model is None:
-        raise InputError("The sums tell no model: see that the rows have several classes.")
+        raise InputError("The sums give no model: check that the rows have several classes.")
     settings = {"members": len(result.members), "rounds": result.rounds}
     labels = sorted({label for own in rows.values() for label in own[:, -1].tolist()})
     write_model(specified_model(specified.spec, result.model, labels, settings), outputs.model)

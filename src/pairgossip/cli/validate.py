@@ -22,10 +22,22 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class _Scores:
-    """Which columns hold scores and outcomes."""
+    """The columns of scores and outcomes."""
 
-    column: Columns = None
-    label: Label = None
+    column: Annotated[
+        Columns,
+        Parameter(
+            help="Column of scores, such as predicted risks. Optional if the file has only one "
+            "other column."
+        ),
+    ] = None
+    label: Annotated[
+        Label,
+        Parameter(
+            help="Column of outcomes. With two numbers the higher one is the positive class; for "
+            "text give --classes or --positive."
+        ),
+    ] = None
 
 
 _NO_ROWS, _NO_SCORES = ValidatedRows(), _Scores()
@@ -59,9 +71,9 @@ def validate_command(
     Discrimination is the AUC and the average precision. Calibration, if scores are probabilities,
     is observed over expected outcomes, intercept and slope, and the Brier score. Thresholds have
     sensitivity, specificity, predictive values and net benefit. --by adds all of these by group,
-    with the differences between groups. Every number has an interval, and numbers from counts also
-    the two ends between which they certainly lie. --html writes a page with figures that opens in
-    any browser.
+    with the differences between groups. Every number has an interval, and every number from counts
+    also a range that certainly holds it. --html writes a page with figures that opens in any
+    browser.
 
     For example:
 
@@ -112,7 +124,7 @@ def validate_command(
 
 
 def _split(texts: Sequence[str]) -> list[str]:
-    """Return thresholds, whether blanks or commas are between them."""
+    """Return thresholds that blanks or commas separate."""
     return [one for text in texts for one in text.split(",") if one.strip()]
 
 
@@ -146,12 +158,12 @@ def _validate_rows(
 
 
 def _name_page(columns: Sequence[str], label: str | None) -> str:
-    """Return the title of the page."""
+    """Compose the title of the page."""
     return f"Validation of {', '.join(columns)}" + (f" for {label}" if label else "")
 
 
 def _name_columns(read: Observations) -> tuple[dict[str, Any], str | None]:
-    """Return the columns by their names, with classes by theirs, and the name of the groups'."""
+    """Return the columns by name, with named classes, and the name of the column of groups."""
     labels, names = read.labels, read.class_names
     if names is not None:
         labels = [names[int(code)] for code in labels]

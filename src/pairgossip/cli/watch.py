@@ -1,4 +1,4 @@
-"""`pairgossip watch`: gossip to look at, in a browser."""
+"""`pairgossip watch`: gossip as it happens, in a browser or in a terminal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FIRST_LOOK: dict[str, str | list[str]] = {
     "kernel": "gini",
     "graph": "watts-strogatz",
 }
-"""The simulation of a command without options."""
+"""The simulation that a command without options shows."""
 
 
 @Parameter(name="*", group=WATCHED)
@@ -69,7 +69,7 @@ class _WatchedOptions:
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class SimulatedOptions:
-    """What is simulated."""
+    """The data, statistic and network to simulate."""
 
     data: str | None = None
     """Your own file, CSV, Parquet or another table, or an embedded data set (see pairgossip
@@ -94,7 +94,7 @@ class SimulatedOptions:
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
 class PaceOptions:
-    """How it is simulated."""
+    """The method, order and speed of the simulation."""
 
     method: str | None = None
     """gosta (default) or another that `pairgossip methods` lists; for a loss dual-averaging
@@ -117,14 +117,14 @@ _ON_PAGE = [
     for one in {**on_page(MinimizeArguments), **on_page(EstimateArguments)}.values()
     if one.help
 ]
-"""The arguments that have a field on the page: they are None unless given."""
+"""The arguments that have a field on the page; None leaves the page's own default."""
 ArgumentOptions: Any = make_options("ArgumentOptions", _ON_PAGE)
 
 
 @Parameter(name="*", group=SERVER)
 @dataclass(frozen=True)
 class _ServerOptions:
-    """Where the page is served."""
+    """The address at which the page is served."""
 
     port: Whole | None = None
     """The port; by default an unused one."""
@@ -165,14 +165,14 @@ def simulation_fields(
 
 
 def _averages(method: str) -> bool:
-    """Whether a method averages one value per node; the page refuses an unknown one."""
+    """Return whether a method averages one value per node; the page refuses an unknown one."""
     from pairgossip.algorithms.methods import METHODS
 
     return canonical(method) in METHODS and METHODS[canonical(method)].estimates == "mean"
 
 
 def _check_family(graph: str, family: FamilyParameters) -> None:
-    """Refuse what a known family does not take; the page would leave it alone."""
+    """Refuse parameters that a known family does not have; the page would ignore them."""
     taken = FAMILIES.get(canonical(graph))
     for name in given_options(family):
         if taken is not None and name not in taken.parameter_names:
@@ -182,7 +182,7 @@ def _check_family(graph: str, family: FamilyParameters) -> None:
 
 
 def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated: Fields) -> None:
-    """Refuse what does not go together."""
+    """Refuse options that exclude each other."""
     if watched.swarm is not None and watched.peers:
         raise InputError("Give --swarm or --peers, not both.")
     table = next((str(file) for file in files if file.suffix.lower() != ".npz"), None)
@@ -197,7 +197,7 @@ def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated:
 
 
 def _read_data(simulated: Fields) -> Uploads:
-    """Read the file to watch; refuse now what the page would only complain about later."""
+    """Read the file to watch, and refuse it now rather than later in the page."""
     from pairgossip.datasets import CATALOG
     from pairgossip.watch.simulation.observations import TWO_NORMALS, Uploads, select_rows
     from pairgossip.watch.simulation.settings import Settings
@@ -244,13 +244,13 @@ def watch_command(
     Parameters
     ----------
     files
-        Saved runs, .npz files, to look into.
+        Saved runs to show, .npz files.
     """
     import webbrowser
 
     from pairgossip.errors import needed_for
 
-    warnings.simplefilter("ignore", SlowSchedule)  # it is said beside the run
+    warnings.simplefilter("ignore", SlowSchedule)  # the page shows it beside the run
     simulated = simulation_fields(what, family, how, arguments)
     _check_watched(watched, files, simulated)
     uploads = _read_data(simulated)
@@ -268,7 +268,7 @@ def watch_command(
         from pairgossip.watch.server.server import ServerAddress, Service
     place = ServerAddress(server.host, server.port or 0, server.certificate, server.key)
     place.check()
-    service = Service(place, _views(swarm, files, watched.results or (), uploads))
+    service = Service(place, _make_views(swarm, files, watched.results or (), uploads))
     address = service.address
     if simulated:
         address += f"{'&' if '?' in address else '?'}{urlencode(simulated, doseq=True)}"
@@ -283,7 +283,7 @@ def watch_command(
 
 
 def _show_in_terminal(fields: Fields, uploads: Uploads) -> None:
-    """Show a simulation until it is over."""
+    """Show a simulation until it has ended."""
     from pairgossip.watch.simulation.build import build_runs
     from pairgossip.watch.simulation.settings import Settings
     from pairgossip.watch.text_runs import TextRuns
@@ -291,10 +291,10 @@ def _show_in_terminal(fields: Fields, uploads: Uploads) -> None:
     TextRuns(build_runs(Settings.read(fields), uploads), output()).run()
 
 
-def _views(
+def _make_views(
     swarm: Swarm | None, files: Sequence[Path], folders: Sequence[Path], uploads: Uploads
 ) -> list[View]:
-    """Make the views that were asked for, and then that of the simulation."""
+    """Return the views: peers and saved results if asked for, then the simulation."""
     from pairgossip.watch.simulation.view import Simulations
 
     views: list[View] = [Simulations(uploads)]
@@ -303,7 +303,7 @@ def _views(
 
         results = find_results(files, folders)
         views.insert(0, ResultsView(results, find_chapters(results.reproductions)))
-    if swarm is not None:  # last, for it starts to look at once
+    if swarm is not None:  # last, because it starts to read peers at once
         from pairgossip.watch.peers_view import SwarmView
 
         views.insert(0, SwarmView(swarm))
@@ -311,14 +311,14 @@ def _views(
 
 
 def has_screen() -> bool:
-    """Whether a browser would open a window rather than take the terminal over."""
+    """Return whether a browser would open a window rather than take over the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _find_peers(watched: _WatchedOptions) -> Swarm | None:
-    """Find the peers to look at, if any were named."""
+    """Return the peers to show; None if none were named."""
     from pairgossip.watch.peers import peers_at, swarm_in
 
     if watched.swarm is not None:

@@ -1,1 +1,1 @@
-"""What keeps pairgossip, or a peer, from working on this machine, and what to do about it."""
+"""Checks of this machine and of peers' folders, with advice for each fault."""

@@ -1,18 +1,18 @@
-"""One thing that was looked at: whether it is as it should be, and what to do if it is not."""
+"""One subject that was checked: its state, and what to do if something is wrong."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 State = Literal["fine", "look", "broken"]
-"""As it should be; worth a look; in the way of what the user wants."""
+"""In order; worth a look; a fault that stops something."""
 
 
 class Finding(NamedTuple):
-    """What was found about one subject, in a sentence."""
+    """The state of one subject, in a sentence."""
 
     subject: str
     state: State
     sentence: str
     advice: str = ""
-    """What to do, unless all is fine."""
+    """The remedy; empty if the subject is fine, or if the sentence has it."""

@@ -1,4 +1,4 @@
-"""The installation: Python, what extras bring, compiled loops, the clock, free space."""
+"""Checks of the installation: Python, extras, compiled loops, the clock, free space."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pairgossip
 from pairgossip.doctor.findings import Finding
-from pairgossip.text import format_bytes, join_names
+from pairgossip.text import format_bytes, format_count, join_names
 
 TRIED = frozenset({("Linux", (3, 11))})
 """Systems and Pythons on which all tests have run; others are expected to work."""
@@ -27,17 +27,17 @@ EXTRAS = {
     "sql": "read queries of DuckDB",
     "cluster": "count and run on Dask",
 }
-"""What each extra is for, in words."""
+"""The purpose of each extra."""
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+).*extra == ['\"](\w+)['\"]")
 _NESTED = re.compile(r"pairgossip\[([\w,]+)\].*extra == ['\"](\w+)['\"]")
 _ROOM = 1 << 30
-"""Bytes free below which disks deserve a look: results, snapshots and caches grow."""
+"""Least free space of a disk, in bytes; with less it is worth a look, as files there grow."""
 _SECONDS = 5.0
-"""Seconds that the system may take to say whether its clock is set."""
+"""Seconds to wait for timedatectl; after them nothing is said about time servers."""
 
 
 def examine_installation(folder: Path) -> Iterator[Finding]:
-    """Look at what is installed, and at this machine; results would be written to the folder."""
+    """Check the installation and this machine; ``folder`` is where results would be written."""
     yield _examine_python()
     yield from _examine_extras()
     yield _examine_cache()
@@ -61,14 +61,14 @@ def _examine_extras() -> Iterator[Finding]:
     try:
         version("pairgossip")
     except PackageNotFoundError:
-        sentence = "pairgossip runs from a folder and is not installed: its extras are not known."
+        sentence = "pairgossip runs from a folder and is not installed, so its extras are unknown."
         yield Finding("Extras", "look", sentence, "Install it: pip install pairgossip.")
         return
     for extra, needed in _requirements().items():
         lacking = [name for name, least in needed.items() if not _is_installed(name, least)]
         what = EXTRAS[extra]
         if not lacking:
-            yield Finding(f"Extra {extra}", "fine", f"Installed: {what}.")
+            yield Finding(f"Extra {extra}", "fine", f"Installed, to {what}.")
             continue
         yield Finding(
             f"Extra {extra}",
@@ -79,7 +79,7 @@ def _examine_extras() -> Iterator[Finding]:
 
 
 def _requirements() -> Mapping[str, Mapping[str, str]]:
-    """Return the libraries of every extra with their least versions, its own extras included."""
+    """Return the libraries of every extra with their least versions, nested extras included."""
     lines = requires("pairgossip") or []
     libraries: dict[str, dict[str, str]] = defaultdict(dict)
     for line in lines:
@@ -105,14 +105,16 @@ def _as_numbers(text: str) -> tuple[int, ...]:
 
 
 def _examine_cache() -> Finding:
-    """Say whether compiled loops are kept: without them every process compiles for seconds."""
+    """Check whether compiled loops are kept: without them every process compiles for seconds."""
     if not _is_installed("numba", "0"):
         return Finding("Compiled loops", "fine", "Not used: they come with the extra lab.")
     places = _cache_places()
     kept = [file for place in places for file in place.rglob("*.nb[ic]")]
     if kept:
         size = format_bytes(sum(file.stat().st_size for file in kept))
-        return Finding("Compiled loops", "fine", f"{len(kept)} kept, {size}, in {places[0]}.")
+        return Finding(
+            "Compiled loops", "fine", f"{format_count(len(kept), 'file')}, {size}, in {places[0]}."
+        )
     parent = _first_existing(places[0])
     if parent.is_dir() and os.access(parent, os.W_OK):
         sentence = "None yet: the first run compiles for up to a minute, later ones do not."
@@ -126,7 +128,7 @@ def _examine_cache() -> Finding:
 
 
 def _cache_places() -> list[Path]:
-    """Return where numba keeps compiled loops; the first is where it would put new ones."""
+    """Return the folders in which numba keeps compiled loops; it writes new ones to the first."""
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return [Path(chosen)]
     package = Path(pairgossip.__file__).parent
@@ -139,7 +141,7 @@ def _first_existing(place: Path) -> Path:
 
 
 def _examine_clock() -> Finding:
-    """Say whether this machine's time can be right: certificates and limits of time rest on it."""
+    """Check whether this machine's time can be right: certificates and deadlines depend on it."""
     now = _now()
     made = datetime.datetime.fromtimestamp(Path(pairgossip.__file__).stat().st_mtime, datetime.UTC)
     shown = f"{now:%Y-%m-%d %H:%M} UTC"
@@ -175,7 +177,7 @@ def _is_set_by_network() -> bool | None:
 
 
 def examine_space(subject: str, folder: Path) -> Finding:
-    """Say how much a folder's disk can still take."""
+    """Check the free space on the disk of a folder."""
     free = shutil.disk_usage(_first_existing(folder)).free
     sentence = f"{format_bytes(free)} on the disk of {folder.absolute()}."
     if free >= _ROOM:

@@ -1,8 +1,10 @@
-"""A peer's folder: its settings, certificates, source, and whether it and others are reached."""
+"""Checks of a peer's folder: settings, certificates, source, process, ways to other members."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import errno
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,25 +14,32 @@ from typing import TYPE_CHECKING
 from pairgossip.doctor.findings import Finding
 from pairgossip.doctor.installation import examine_space
 from pairgossip.errors import InputError
-from pairgossip.text import TLS, parse_address
+from pairgossip.text import TLS, format_count, parse_address
 
 if TYPE_CHECKING:
+    from pairgossip.peer.identity.identity import Identity
     from pairgossip.study.site.folder import StudyHome
     from pairgossip.study.site.settings import StudySettings
 
 _SECONDS = 3.0
-"""Seconds within which another site has to take a connection."""
+"""Seconds to wait for another site's connection; after them it counts as not reachable."""
 _SOON = datetime.timedelta(days=60)
-"""Certificates that expire sooner deserve a look."""
+"""Remaining validity below which a certificate is worth a look."""
 _MOST_AT_ONCE = 32
-"""Sites that are called at the same time."""
+"""Largest number of sites that are called at the same time."""
 
 
 def examine_peer(folder: Path) -> Iterator[Finding]:
-    """Look at the folder of a member of a study, whether its peer runs or not."""
+    """Check the folder of a member of a study, whether its peer runs or not."""
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.study.site.folder import open_study
+    from pairgossip.peer.storage.folder import Home
+    from pairgossip.study.site.folder import is_study, open_study
 
+    if not is_study(folder) and Home(folder).peer.is_file():
+        sentence = "This is the peer of a single run, and only members of studies are checked."
+        advice = f"Look at its state: pairgossip peer status --home {folder}"
+        yield Finding(str(folder), "look", sentence, advice)
+        return
     try:
         home = open_study(folder)
         settings = home.read_settings()
@@ -40,7 +49,7 @@ def examine_peer(folder: Path) -> Iterator[Finding]:
         return
     name = identity.name
     yield _examine_certificate(f"{name}: certificate", identity.certificate)
-    yield _examine_source(name, settings)
+    yield _examine_source(name, home, settings, identity)
     yield _examine_port(name, home, settings)
     yield from _examine_members(name, home, settings)
     yield examine_space(f"{name}: free space", home.folder)
@@ -62,7 +71,7 @@ def _examine_certificate(subject: str, certificate: str) -> Finding:
         return Finding(
             subject,
             "broken",
-            f"It is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, later than the clock.",
+            f"It is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, which is in the future.",
             "Set the clock of this machine.",
         )
     if expiry(certificate) - datetime.datetime.now(datetime.UTC) < _SOON:
@@ -71,24 +80,40 @@ def _examine_certificate(subject: str, certificate: str) -> Finding:
     return Finding(subject, "fine", f"Valid until {end}.")
 
 
-def _examine_source(name: str, settings: StudySettings) -> Finding:
-    lacking = [
-        source
-        for source in (settings.source, *settings.batch.values())
-        if not Path(source).exists()
-    ]
+def _examine_source(
+    name: str, home: StudyHome, settings: StudySettings, identity: Identity
+) -> Finding:
+    """Check that sources exist and, unless the peer runs, that they hold the frozen rows."""
+    subject, sources = f"{name}: source", (settings.source, *settings.batch.values())
+    lacking = [source for source in sources if not Path(source).exists()]
     if lacking:
         return Finding(
-            f"{name}: source",
+            subject,
             "broken",
             f"There is no {lacking[0]}.",
             "Put it back, or write in peer.toml where it has moved to.",
         )
-    return Finding(f"{name}: source", "fine", f"{settings.source} is there.")
+    if home.is_running():  # its state is in use; it reads its sources for each question
+        return Finding(subject, "fine", f"{settings.source} is there.")
+    try:
+        count = _count_frozen_rows(home, settings, identity)
+    except InputError as problem:
+        return Finding(subject, "broken", str(problem), "Add new rows with pairgossip peer add.")
+    return Finding(subject, "fine", f"All {format_count(count, 'row')} are as they were frozen.")
+
+
+def _count_frozen_rows(home: StudyHome, settings: StudySettings, identity: Identity) -> int:
+    """Read all sources; raise `InputError` for one whose rows have changed."""
+    from pairgossip.study.site.journal import StudyJournal
+    from pairgossip.study.site.snapshots import Batches, read_again
+
+    with contextlib.closing(StudyJournal(home.database, home.secrets)) as journal:
+        batches = [*Batches(journal)]
+    return sum(len(read_again(batch, settings, identity)) for batch in batches)
 
 
 def _examine_port(name: str, home: StudyHome, settings: StudySettings) -> Finding:
-    """Say whether the peer runs, or whether it could listen where it is to."""
+    """Check whether the peer runs, or else whether it could listen at its address."""
     subject = f"{name}: process"
     if home.is_running():
         return Finding(subject, "fine", "The peer runs.")
@@ -101,11 +126,14 @@ def _examine_port(name: str, home: StudyHome, settings: StudySettings) -> Findin
         ):
             pass
     except OSError as problem:
+        is_taken = problem.errno == errno.EADDRINUSE
         return Finding(
             subject,
             "broken",
-            f"The peer does not run, and cannot listen at {settings.listen}: {problem.strerror}.",
-            "End what uses the port, or write another into listen of peer.toml.",
+            f"The peer does not run, and cannot listen at {settings.listen}: {_reason(problem)}.",
+            "End what uses the port, or write another into listen of peer.toml."
+            if is_taken
+            else "Write an address of this machine, and a free port, into listen of peer.toml.",
         )
     return Finding(subject, "look", f"The peer does not run; {settings.listen} is free.", _START)
 
@@ -114,7 +142,7 @@ _START = "Start it: pairgossip peer run, or the service that peer unit writes."
 
 
 def _examine_members(name: str, home: StudyHome, settings: StudySettings) -> Iterator[Finding]:
-    """Look at others' certificates, and call those that can be called."""
+    """Check others' certificates, and connect to those that have an address."""
     from pairgossip.study.service.membership import read_list
 
     signed = read_list(home)
@@ -136,7 +164,7 @@ def _examine_members(name: str, home: StudyHome, settings: StudySettings) -> Ite
 
 
 def _call(name: str, who: str, address: str) -> Finding:
-    """Say whether somebody takes a connection; who it is, only the peers' own links can tell."""
+    """Check that an address takes connections; only peers' own links check who answers."""
     subject = f"{name}: way to {who}"
     place = parse_address(address, TLS)
     try:
@@ -144,17 +172,22 @@ def _call(name: str, who: str, address: str) -> Finding:
         with socket.create_connection(place, _SECONDS):
             return Finding(subject, "fine", f"{address} takes connections.")
     except OSError as problem:
-        because = problem.strerror or str(problem) or type(problem).__name__
         return Finding(
             subject,
             "look",
-            f"{address} takes no connection: {because}.",
-            "It may not be running; otherwise look at the address, and at firewalls in between.",
+            f"{address} takes no connection: {_reason(problem)}.",
+            "It may not be running; otherwise check the address, and firewalls in between.",
         )
 
 
+def _reason(problem: OSError) -> str:
+    """Return the system's reason, without the address that Python adds to it."""
+    text = problem.strerror or str(problem) or type(problem).__name__
+    return text.partition(" (while attempting")[0]
+
+
 def _examine_problems(name: str, home: StudyHome) -> Iterator[Finding]:
-    """Repeat what the peer itself said last."""
+    """Repeat the problems that the peer itself reported last."""
     from pairgossip.study.service.status import read_status
 
     status = read_status(home)

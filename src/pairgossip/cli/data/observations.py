@@ -1,4 +1,4 @@
-"""The observations in the columns of a file, or of several that are sites."""
+"""Observations, read from the columns of one file or of several files that are sites."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ class Observations(NamedTuple):
     columns: tuple[str, ...]
     values: FloatArray
     labels: Any
-    """Numbers or text, one per row; None unless asked for."""
+    """Numbers or text, one per row; None if not asked for."""
     label: str | None = None
     """The column that holds the labels."""
     groups: Any = None
-    """The site of every row, as numbers or text; None unless asked for."""
+    """The site of every row, as numbers or text; None without sites."""
     group_by: str | None = None
-    """The column that says the sites; None where they are files."""
+    """The column of sites; None if files are the sites."""
     places: Places = Places([])
     """Where the rows are."""
     classes: tuple[Any, ...] | None = None
-    """The declared classes, whose codes the labels are."""
+    """The declared classes; the labels are their codes."""
     dropped: int = 0
-    """How many rows were left out, as entries were missing."""
+    """Number of rows that were left out because entries are missing."""
     factors: Mapping[str, Any] = MappingProxyType({})
-    """How often rows count and of which strata they are, by the arguments of `estimate`."""
+    """Weights, strata and groups of the rows, by the arguments of `estimate`."""
     factor_columns: Mapping[str, str] = MappingProxyType({})
-    """The columns that say it."""
+    """The columns of these factors."""
 
     @property
     def sites(self) -> tuple[str, ...] | None:
@@ -61,7 +61,7 @@ class Observations(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many nodes the network has: one per site, or per row."""
+        """The number of nodes of the network: one per site, or per row."""
         sites = self.sites
         return len(self.values) if sites is None else len(sites)
 
@@ -73,12 +73,12 @@ class Observations(NamedTuple):
         return None if self.classes is None else [format_label(name) for name in self.classes]
 
     def name_positive(self, positive: str | None) -> str | None:
-        """Return the positive class of a result by its name, where classes are declared."""
+        """Return the positive class of a result, by its name if classes are declared."""
         names = self.class_names
         return positive if positive is None or names is None else names[int(positive)]
 
     def describe(self, positive: str | None = None) -> str:
-        """Say which columns are used, such as "columns: age, income; label: class"."""
+        """Name the columns that are used, such as "columns: age, income; label: class"."""
         from pairgossip.tables import list_columns
 
         number = "column" if len(self.columns) == 1 else "columns"
@@ -103,8 +103,8 @@ def read_observations(
 ) -> Observations:
     """Read columns of numbers, and columns of labels and of sites if they are named.
 
-    Without named columns these are all the others if ``every_column``; else there must be
-    exactly one other column. Several files are sites.
+    Without named columns of numbers all other columns are read if ``every_column``; else there must
+    be exactly one. Several files are sites.
     """
     import numpy as np
 
@@ -150,7 +150,7 @@ def read_observations(
 
 
 def _read_factors(tables: Sequence[Table], factors: Mapping[str, str]) -> dict[str, Any]:
-    """Read how often rows count, and their strata; complain about wrong ones by their lines."""
+    """Read weights, strata and groups; refuse wrong ones with their lines."""
     import numpy as np
 
     values: dict[str, Any] = {
@@ -175,7 +175,7 @@ def _refuse_rows(tables: Sequence[Table], wrong: Any, problem: str) -> None:
 
 
 def _check_same_columns(tables: Sequence[Table]) -> None:
-    """Raise `InputError` unless all files have the same columns, in whatever order."""
+    """Raise `InputError` unless all files have the same columns, in any order."""
     first, *others = tables
     for table in others:
         lacking = [name for name in first.header if name not in table.header]
@@ -191,7 +191,7 @@ def _check_same_columns(tables: Sequence[Table]) -> None:
 def _keep_complete(
     tables: Sequence[Table], names: Sequence[str], missing: str
 ) -> tuple[list[Table], int]:
-    """Refuse rows without an entry in these columns, or leave them out and say so."""
+    """Refuse rows without an entry in these columns, or leave them out with a warning."""
     from pairgossip.kernels.rows import rows_dropped
 
     if missing == REFUSE:
@@ -222,7 +222,7 @@ def check_kernel(observations: Observations, kernel: str | None) -> None:
 
 
 def _check_class_columns(observations: Observations) -> None:
-    """Raise `InputError` if columns are named like the classes, and those are in another order."""
+    """Raise `InputError` if columns are named like the classes, which have another order."""
     from pairgossip.kernels.data import format_label
     from pairgossip.kernels.rows import order_by_columns
 
@@ -258,9 +258,9 @@ def _split_names(columns: Sequence[str], table: Table) -> list[str]:
 def _check_unnamed(
     table: Table, names: Sequence[str], named: Mapping[str, str | None], *, every_column: bool
 ) -> None:
-    """Raise `InputError` unless the columns that nobody named can be used.
+    """Raise `InputError` unless the columns can be used without being named.
 
-    To guess which of several is meant invites mistakes.
+    One of several is never guessed: that would invite mistakes.
     """
     from pairgossip.tables import list_columns, no_numbers
 

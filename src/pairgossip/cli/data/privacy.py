@@ -48,8 +48,8 @@ class PrivacyOptions:
     ) -> RandomizedResponse | None:
         """Return the mechanism the options or the specification ask for; None without one.
 
-        The statistic, a kernel or None for the mean and a target, is the one for which bins may
-        be chosen.
+        Bins may be chosen for ``statistic``: a kernel, or None for the mean, and a target. It is
+        None where a model is learned.
         """
         first = next(iter(given_options(self)), None)
         if specified is not None:
@@ -77,7 +77,7 @@ class PrivacyOptions:
             "rounding": "bins" if self.rounding is None else canonical(self.rounding),
         }
         bins = self._bins(len(observations.columns))
-        # What is in a file is best complained about by column and line, and before any advice.
+        # Wrong values are refused by column and line, before any advice on bins.
         _check_values(RandomizedResponse(1.0, 2, ranges, together=False), observations)
         if bins is None:
             bins = self._advise(observations, ranges, options, statistic)
@@ -115,7 +115,7 @@ class PrivacyOptions:
     def _bins(self, columns: int) -> list[Any] | None:
         if self.bins is None:
             return None
-        counts = [_number(part) for part in self.bins.split(",")]
+        counts = [_read_number(part) for part in self.bins.split(",")]
         if len(counts) not in (1, columns):
             raise InputError(
                 f"There are {len(counts)} numbers of bins for "
@@ -155,7 +155,7 @@ class PrivacyOptions:
 
 
 def _check_values(declared: RandomizedResponse, observations: Observations) -> None:
-    """Raise `InputError` for values outside of the ranges; labels are of the declared classes."""
+    """Raise `InputError` for values outside the ranges; labels were checked with the classes."""
     table = observations.values.reshape(-1, len(observations.columns))
     complaints = []
     for name, values, column in zip(observations.columns, table.T, declared.columns, strict=True):
@@ -172,8 +172,8 @@ def _check_values(declared: RandomizedResponse, observations: Observations) -> N
         )
 
 
-def _number(text: str) -> float | str:
-    """Read a number; other text is refused, by name, where the number is used."""
+def _read_number(text: str) -> float | str:
+    """Read a number; other text is returned, and refused where the number is used."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The options that say which rows of a file to use, and what their labels count as."""
+"""Options that choose the rows of a file, and give the order of their labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class RowOptions:
-    """Which rows are used, and what their labels count as."""
+    """The choice of rows, and the order of their labels."""
 
     missing: str = REFUSE
     """Rows without an entry in a column that is used (empty, NA, nan, ...): refuse names their
@@ -31,7 +31,7 @@ class RowOptions:
 
     @property
     def factors(self) -> dict[str, str]:
-        """The columns that say how much rows and pairs count, by the arguments of `estimate`."""
+        """The columns of weights, strata and groups, by the arguments of `estimate`."""
         options = {"weights": "weight", "within": "within", "between": "between", "by": "by"}
         asked = {name: getattr(self, option, None) for name, option in options.items()}
         if asked["within"] is not None and asked["between"] is not None:
@@ -40,15 +40,15 @@ class RowOptions:
 
     @property
     def names(self) -> list[str] | None:
-        """The declared classes as they stand on the command line; None if there are none."""
+        """The declared classes as given on the command line; None if there are none."""
         return None if self.classes is None else [name.strip() for name in self.classes.split(",")]
 
     def read_labels(
         self, tables: Sequence[Table], label: str | None
     ) -> tuple[Any, tuple[Any, ...] | None]:
-        """Return the labels of all rows, and the declared classes whose codes they are, if any.
+        """Return the labels of all rows, and the declared classes or None.
 
-        They are numbers if all entries are or classes are declared.
+        Labels are codes of declared classes; else numbers if all entries are, or text.
         """
         from pairgossip.kernels.rows import code_labels
 
@@ -90,7 +90,7 @@ class RowOptions:
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class WeightedRows(RowOptions):
-    """Which rows are learned from, what their labels count as, and how often they count."""
+    """The choice of rows to learn from, the order of their labels, and their weights."""
 
     weight: str | None = None
     """With --method sketch, the column that says how often each row counts, a number > 0."""
@@ -99,7 +99,7 @@ class WeightedRows(RowOptions):
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class PairOptions(RowOptions):
-    """Which rows are used, what their labels count as, and which pairs of them count how much."""
+    """The choice of rows, the order of their labels, and the weights of their pairs."""
 
     weight: str | None = None
     """Column that says how often each row counts, a number > 0: the weight of a pair is the product
@@ -113,7 +113,7 @@ class PairOptions(RowOptions):
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class ComparedRows(PairOptions):
-    """Which rows are used, which pairs of them count, and which groups of them are compared."""
+    """The choice of rows and pairs, and the groups to compare."""
 
     by: str | None = None
     """Column of groups to compare, such as sex: print the statistic of every group and of all rows,
@@ -124,7 +124,7 @@ class ComparedRows(PairOptions):
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class ValidatedRows(RowOptions):
-    """Which rows are used, what their labels count as, and what else is known of them."""
+    """The choice of rows, the order of their labels, and their groups, strata and weights."""
 
     by: str | None = None
     """Column of groups to compare, such as sex."""

@@ -1,4 +1,4 @@
-"""Columns of one file, or of several that are sites: their entries, and where their rows are."""
+"""Columns of one file, or of several files that are sites: entries, and lines of rows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Places(NamedTuple):
-    """Where rows are: in one file, or in several."""
+    """The places of rows in one file or in several."""
 
     parts: list[tuple[str, IntArray, Numbering]]
-    """The name of every file, and the numbers of its rows."""
+    """The name of every file, the numbers of its rows, and what these numbers count."""
 
     def describe(self, rows: Sequence[int]) -> str:
         """Name rows of files: "lines 3 and 17 of cork.csv and line 2 of derry.csv"."""
@@ -38,7 +38,7 @@ _Read = TypeVar("_Read")
 
 
 def read_each(sources: Sequence[Any], read: Callable[[Any], _Read]) -> list[_Read]:
-    """Read every file or table; what is wrong with several is told at once."""
+    """Read every file or table; raise one error for the problems of all."""
     results, problems = [], []
     for source in sources:
         try:
@@ -53,7 +53,7 @@ def read_each(sources: Sequence[Any], read: Callable[[Any], _Read]) -> list[_Rea
 
 
 def name_sites(files: Sequence[Path]) -> list[str] | None:
-    """Return what the files are called as sites; None if there is only one."""
+    """Return the names of the files as sites; None for a single file."""
     if len(files) == 1:
         return None
     names: dict[str, Path] = {}
@@ -73,26 +73,26 @@ def name_sites(files: Sequence[Path]) -> list[str] | None:
 
 
 def repeat_sites(sites: list[str] | None, parts: Sequence[Sequence[Any] | FloatArray]) -> Any:
-    """Return the site of every row where each part is one; None without sites."""
+    """Return the site of every row if each part is a site; None without sites."""
     import numpy as np
 
     return None if sites is None else np.repeat(sites, [len(part) for part in parts])
 
 
 def locate_rows(tables: Sequence[Table]) -> Places:
-    """Return where the rows of files are."""
+    """Return the places of all rows."""
     return Places([(table.path.name, table.lines, table.file.numbering) for table in tables])
 
 
 def read_order(tables: Sequence[Table], name: str) -> list[str] | None:
-    """Return the classes of a column from the lowest to the highest, if all files say the same."""
+    """Return the classes of a column from the lowest to the highest, if all files agree."""
     columns = [table.ordered(name) for table in tables]
     orders = [None if one is None else [*map(str, one.categories)] for one in columns]
     return orders[0] if all(order == orders[0] for order in orders) else None
 
 
 def read_entries(tables: Sequence[Table], name: str) -> Any:
-    """Return a column of all files: an array of numbers if all entries are, else a list of text."""
+    """Return a column of all files: an array if all entries are numbers, else a list of text."""
     read_each(tables, lambda table: table.refuse_rounded([name]))
     if all(table.holds_numbers(name) for table in tables):
         return read_numbers(tables, name)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Specified(NamedTuple):
-    """A run specification and the file it was read from."""
+    """A run specification and its file."""
 
     path: Path
     spec: Spec
@@ -37,7 +37,7 @@ class Specified(NamedTuple):
         spec = read_spec(path)
         if canonical(law) != UNIFORM_EDGES:
             raise InputError(
-                f"{path} is for peers, whose links all ring alike: leave --law out, or run "
+                f"{path} is for peers, which use all links equally often: leave --law out, or run "
                 "without --spec."
             )
         if spec.links is not None:
@@ -53,11 +53,11 @@ class Specified(NamedTuple):
 
     @property
     def privacy(self) -> RandomizedResponse | None:
-        """The mechanism by which rows are reported, None if they are used as they are."""
+        """The mechanism that randomizes rows; None if they are used as they are."""
         return self.spec.mechanism
 
     def fill_in(self, options: Options, **said: Any) -> Options:
-        """Fill options in with what the specification says; refuse those that say otherwise."""
+        """Fill options in from the specification; refuse those that contradict it."""
         for name, value in said.items():
             typed = getattr(options, name)
             if typed is not None and not _is_same(name, typed, value):
@@ -112,7 +112,7 @@ class Specified(NamedTuple):
         )
 
     def _describe(self) -> str:
-        """Say what is taken from the specification, where its members are simulated as sites."""
+        """List what is taken from the specification, if its members are simulated as sites."""
         spec = self.spec
         parts = [
             f"{'loss' if spec.kernel is None else 'kernel'} {spec.kernel or spec.loss}",
@@ -124,7 +124,7 @@ class Specified(NamedTuple):
         ]
         return (
             f"Taken from {self.path}: {', '.join(parts)}. Each file is a member; who talks to whom "
-            "and for how long are options, and links ring more often the more rows they join."
+            "and for how long are options, and links are used more often the more rows they join."
         )
 
 
@@ -132,9 +132,9 @@ class Specified(NamedTuple):
 class StepOfPeers:
     """A specification's step size, as a function of the simulator's time.
 
-    Peers count time in rings per link, the simulator in exchanges of the whole network, of which
-    there are as many more as there are edges. So this is (step / sqrt(edges)) / sqrt(t); only
-    while the links have not rung once on average it is constant, as peers' times below 1 count
+    Peers count time in exchanges per link, the simulator in exchanges of the whole network, which
+    are more by a factor of the number of edges. So the step is (step / sqrt(edges)) / sqrt(t). It
+    is constant until each link has had one exchange on average, because peers count times below 1
     as 1.
     """
 

@@ -1,1 +1,1 @@
-"""What commands leave: files, summaries of runs and of trainings."""
+"""Output of commands: files, and summaries of runs and of trainings."""

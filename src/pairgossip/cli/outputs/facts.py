@@ -18,11 +18,11 @@ from pairgossip.text import format_alike
 
 Facts = dict[str, Any]
 _LARGEST_UNASKED_GAP = 20_000
-"""Above this many nodes a gap without formula may take longer than the run."""
+"""Nodes; in larger networks a gap without a formula is left out: it may outlast the run."""
 
 
 def shared_facts(result: Run | Fit, group_by: str | None) -> Facts:
-    """Return by name what is told of runs and trainings alike; for `shared_rows`, too."""
+    """Return by name the facts that runs and trainings share; `shared_rows` shows them."""
     return {
         "rows_dropped": result.rows_dropped,
         # With groups, means over the trials.
@@ -30,7 +30,7 @@ def shared_facts(result: Run | Fit, group_by: str | None) -> Facts:
         "local_exchanges": as_count(float(result.local_exchanges[:, -1].mean())),
         "messages": as_count(float(result.messages[-1])),
         "bytes": as_count(float(result.bytes[-1])),
-        "normalized_gap": _known_gap(result),
+        "normalized_gap": _find_gap(result),
         "groups": _group_facts(result, group_by),
         "privacy": _privacy_facts(result),
         "trials": result.trials,
@@ -56,12 +56,12 @@ def shared_rows(result: Run | Fit, facts: Facts) -> list[tuple[str, str]]:
 
 
 def field_facts(result: Run | Fit) -> Facts:
-    """Return by name what fields of a result declare as facts; None where one is not known."""
+    """Return by name the facts that fields of a result declare; None for unknown ones."""
     return {name: value for name, _, value in shown_facts(result, JSON)}
 
 
 def field_rows(result: Run | Fit) -> list[tuple[str, str]]:
-    """Return the lines of a table about the facts that fields declare, where they are known."""
+    """Return the lines of a table about the known facts that fields of a result declare."""
     return [
         (fact.label, format_value(value, fact.digits))
         for _, fact, value in shown_facts(result, TABLE)
@@ -70,7 +70,7 @@ def field_rows(result: Run | Fit) -> list[tuple[str, str]]:
 
 
 def _group_facts(result: Run | Fit, column: str | None) -> Facts | None:
-    """Return by name how the rows lie at the sites; None without groups."""
+    """Return by name the sizes of the sites; None without groups."""
     if result.groups is None:
         return None
     sizes, graph = np.bincount(result.groups, minlength=result.sites.n), result.graph
@@ -114,7 +114,7 @@ def format_mean(number: float) -> str:
 
 
 def _privacy_facts(result: Run | Fit) -> Facts | None:
-    """Return by name what is promised and what it costs; None without privacy."""
+    """Return by name the guarantee of privacy and its cost; None without privacy."""
     mechanism = result.privacy
     if mechanism is None:
         return None
@@ -152,18 +152,18 @@ def privacy_rows(facts: Facts | None) -> list[tuple[str, str]]:
 
 
 def write_guarantee(facts: Facts | None, seed: int) -> None:
-    """Say what reports promise, and that those of a seed are for simulation only."""
+    """Write the guarantee of reports, and that a seed makes simulated ones only."""
     if facts is None:
         return
     write_line(facts["guarantee"])
     write_line(
-        f"Here reports are simulated: whoever knows the seed, {seed}, undoes them. Peers draw "
+        f"Here reports are simulated: whoever knows the seed, {seed}, can undo them. Peers draw "
         "theirs from the operating system."
     )
 
 
 def format_sampling_error(answer: Answer, *, shows_interval: bool = True) -> str:
-    """Say what the error of an answer means, with its interval."""
+    """Explain the error of an answer, with its interval."""
     interval = f" ({format_interval(answer)})" if shows_interval else ""
     return (
         f"sampling error {format_value(answer.error, 3)}{interval}: how far these rows may be from "
@@ -172,7 +172,7 @@ def format_sampling_error(answer: Answer, *, shows_interval: bool = True) -> str
 
 
 def format_site_error(error: float | Answer) -> str:
-    """Say what the error is if whole sites are drawn, with the interval of an answer."""
+    """Explain the error if whole sites are drawn, with the interval of an answer."""
     size, interval = error, ""
     if isinstance(error, Answer):
         size, interval = error.error, f" ({format_interval(error)})"
@@ -185,13 +185,13 @@ def format_site_error(error: float | Answer) -> str:
 def format_interval(answer: Answer) -> str:
     """Format the level and the ends of an interval, if there is one."""
     if not math.isfinite(answer.low + answer.high):
-        return "no interval: there is none of it, or the value is unknown or at an end of its range"
+        return "no interval: it is not defined, or the value is unknown or at an end of its range"
     _, *ends = format_alike((answer, answer.low, answer.high), answer.error)
     return "{:g} %: {} to {}".format(100 * answer.level, *ends)
 
 
-def _known_gap(run: Run | Fit) -> float | None:
-    """Return the gap that governs a run; None where there is none or it was not computed."""
+def _find_gap(run: Run | Fit) -> float | None:
+    """Return the gap that governs a run; None if it is undefined or was not computed."""
     from pairgossip.graphs.laws import is_uniform
     from pairgossip.graphs.spectrum import closed_form
 

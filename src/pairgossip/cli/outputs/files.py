@@ -44,7 +44,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None] 
         if not path.parent.is_dir():
             raise InputError(f"Cannot write {path}: there is no folder {path.parent}.")
         try:
-            # Permissions alone do not tell: the disk may be full or read-only.
+            # Permissions are not enough: the disk may be full or read-only.
             with tempfile.TemporaryFile(dir=path.parent):
                 pass
         except OSError as problem:
@@ -65,7 +65,7 @@ def check_figures(figures: Iterable[Path | None]) -> None:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure in the format its name ends in."""
+    """Write a figure in the format of the path's suffix."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=_DOTS_PER_INCH)
     with replacing(path) as file:
@@ -73,7 +73,7 @@ def write_figure(figure: Figure, path: Path) -> None:
 
 
 def write_bars(draw: Callable[[Axes], object], bars: int, path: Path) -> None:
-    """Write a chart of so many bars, which this function draws, and say so."""
+    """Write the chart that ``draw`` makes, large enough for its bars, and name the file."""
     from matplotlib.figure import Figure
 
     from pairgossip.bars import figure_size
@@ -87,7 +87,7 @@ def write_bars(draw: Callable[[Axes], object], bars: int, path: Path) -> None:
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class RunOutputs:
-    """Where the results go besides the table on standard output."""
+    """The files and formats of the results besides the table on standard output."""
 
     plot: Annotated[Path | None, NEEDED] = None
     """Draw estimates and errors over the run: .png, .pdf or .svg."""
@@ -103,7 +103,7 @@ class RunOutputs:
     """Write the curves of every trial as a table."""
 
     def check(self, inputs: Iterable[Path | None], clock: str) -> None:
-        """Raise unless everything asked for can be written when the run has ended."""
+        """Raise `InputError` for files that could not be written when the run has ended."""
         check_axis(self.against, clock)
         check_figures([self.plot, self.plot_graph])
         check_outputs([self.save, self.csv, self.plot, self.plot_graph], inputs)
@@ -112,7 +112,7 @@ class RunOutputs:
                 import pandas  # noqa: F401 - to know now, not after a long run
 
     def check_size(self, nodes: int) -> None:
-        """Raise if a picture of that many nodes is refused."""
+        """Raise `InputError` if a picture is asked for and there are too many nodes for one."""
         from pairgossip.results.plots import LARGEST_PICTURE
 
         if self.plot_graph is not None and nodes > LARGEST_PICTURE:
@@ -135,7 +135,8 @@ class RunOutputs:
             written.append(self.csv)
         self._add_theory(run)
         with optional_work("Figures", "the figures not yet written were"):
-            for path, draw in ((self.plot, self._convergence), (self.plot_graph, _network)):
+            curves, network = self._draw_convergence, _draw_network
+            for path, draw in ((self.plot, curves), (self.plot_graph, network)):
                 if path is not None:
                     write_figure(draw(run), path)
                     written.append(path)
@@ -143,10 +144,10 @@ class RunOutputs:
             tell(f"Wrote {path}")
 
     def _add_theory(self, run: Run) -> None:
-        """Compute the curves that a plot of the run wants, and save them with it."""
+        """Compute the exact expectation and bounds for plots of the run, and save them with it."""
         from pairgossip.results.plots import LARGEST_UNASKED_THEORY
 
-        # Whoever stopped the run does not wait for curves that are not drawn now.
+        # A user who stopped the run does not wait for curves that are not drawn now.
         is_drawn = self.plot is not None or (self.save is not None and run.status == "done")
         if not is_drawn or run.nodes > LARGEST_UNASKED_THEORY:
             return
@@ -158,8 +159,8 @@ class RunOutputs:
             if self.save is not None:
                 run.save(self.save)
 
-    def _convergence(self, run: Run) -> Figure:
-        """Draw estimates, and errors unless the exact value is unknown."""
+    def _draw_convergence(self, run: Run) -> Figure:
+        """Draw estimates, and errors if the exact value is known."""
         from matplotlib.figure import Figure
         from numpy import isnan
 
@@ -175,14 +176,14 @@ class RunOutputs:
 
 
 def check_axis(against: str, clock: str) -> None:
-    """Raise unless curves of a run on this clock can be drawn against it."""
+    """Raise `InputError` if curves of a run on this clock cannot be drawn against the axis."""
     from pairgossip.results.result import AGAINST
 
     if choice("axis", against, AGAINST) == "time" and clock == "sync":
         raise InputError("A synchronous run has no clock times: use --clock async.")
 
 
-def _network(run: Run) -> Figure:
+def _draw_network(run: Run) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 6), layout="constrained")

@@ -1,4 +1,4 @@
-"""What training found: tables for people, one object for programs, a figure."""
+"""Results of training: tables for people, one JSON object for programs, a figure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def fit_summary(fit: Fit, observations: Observations) -> Facts:
-    """Return what was found by name; refuse a model that is not finite."""
+    """Return the results by name; refuse a model that is not finite."""
     theta, length = fit.model, "rounds" if fit.has_rounds else "iterations"
     if not np.isfinite(theta).all():
         raise InputError("Training diverged: give a smaller --step, or a --radius.")
@@ -103,7 +103,7 @@ def _describe_descent(fit: Fit, asked: Mapping[str, Any]) -> Facts:
 
 
 def print_fit(fit: Fit, summary: Facts, columns: str) -> None:
-    """Print what was found, and the coefficients."""
+    """Print the results and the coefficients."""
     from pairgossip.results.curves import describe
 
     judged = "AUC on these rows" if len(summary["classes"]) == 2 else "pairs in order on these rows"
@@ -126,7 +126,7 @@ def print_fit(fit: Fit, summary: Facts, columns: str) -> None:
 
 
 def _length_rows(summary: Facts) -> list[tuple[str, str]]:
-    """Return the lines of a table about how long it ran, and how exact sketched gradients are."""
+    """Return the lines of a table about the length of the run and the error of its gradients."""
     if "rounds" not in summary:
         return [("iterations", format_value(summary["iterations"]))]
     return [
@@ -136,13 +136,13 @@ def _length_rows(summary: Facts) -> list[tuple[str, str]]:
 
 
 def draw(fit: Fit, against: str) -> Figure:
-    """Draw the objective of the nodes' models, and how far they are from each other."""
+    """Draw the objective of the nodes' models, and their disagreement or gradient error."""
     from matplotlib.figure import Figure
 
     from pairgossip.results.curves import describe
 
     figure = Figure(figsize=(11, 4.5), layout="constrained")
-    # Along a tree all nodes have the same model: what is of interest is how exact gradients are.
+    # Along a tree all nodes have the same model, and only the error of gradients is of interest.
     second = "disagreement" if fit.disagreement.any() or not fit.has_rounds else "gradient-error"
     for axes, what in zip(figure.subplots(1, 2), ("objective", second), strict=True):
         fit.plot(what, against=against, ax=axes).set_title("")

@@ -53,12 +53,12 @@ class Model:
 
     @property
     def is_bipartite(self) -> bool:
-        """Whether it orders two classes, rather than grades."""
+        """Whether the score orders two classes, rather than grades."""
         return self.loss.startswith("auc-")
 
 
 def versions() -> dict[str, str]:
-    """The versions a model was trained with."""
+    """Return the versions of the software that trains a model."""
     import numpy as np
 
     from pairgossip import __version__
@@ -73,7 +73,7 @@ def versions() -> dict[str, str]:
 def specified_model(
     spec: Spec, theta: Sequence[float], labels: list[float], settings: dict[str, Any]
 ) -> Model:
-    """Return the model of a run by specification; ``labels`` are those that are known."""
+    """Return the model of a run by specification; ``labels`` are its classes if it has none."""
     import msgspec
 
     assert spec.loss is not None and spec.label is not None
@@ -104,7 +104,7 @@ def signed_model(result: Result, settings: dict[str, Any]) -> Model:
         raise InputError("It holds a statistic and no model: give the result of a run on a loss.")
     spec = restore_spec(result.specification)
     if spec.loss is None or len(result.model) != len(spec.columns):
-        raise InputError("Its model is not one of its specification: ask for the original.")
+        raise InputError("Its model does not fit its specification: ask for the original.")
     labels = label_values(spec).tolist()
     return specified_model(spec, result.model, labels, {**settings, "generation": result.ordinal})
 
@@ -116,9 +116,9 @@ def write_model(model: Model, path: Path) -> None:
 
 
 def read_model(path: Path) -> Model:
-    """Read a model that `pairgossip train` wrote, or say in a sentence what is wrong with it.
+    """Read a model that `pairgossip train` wrote; raise `InputError` if something is wrong with it.
 
-    One that members of a network have signed is read only if all signatures are genuine.
+    A model that members of a network have signed is read only if all signatures are genuine.
     """
     try:
         content = json.loads(read_bytes(path), parse_constant=_refuse_constant)
@@ -161,7 +161,7 @@ def _read_signed_model(path: Path) -> Model:
 
 
 def _is_sound(content: dict[str, Any]) -> bool:
-    """Whether every entry is of its kind."""
+    """Return whether every entry of a model file has its type and a possible value."""
     columns, theta, classes = (content[name] for name in ("columns", "theta", "classes"))
     lists = (columns, theta, classes)
     if not all(isinstance(entries, list) and entries for entries in lists):
@@ -185,7 +185,7 @@ def _is_sound(content: dict[str, Any]) -> bool:
 
 
 def _is_training(settings: dict[str, Any]) -> bool:
-    """Whether settings tell how a model was learned: from a seed, or by members, who need none."""
+    """Return whether settings name the members that learned a model, or a seed and a step."""
     if isinstance(settings.get("peer"), str) or type(settings.get("members")) is int:
         return True
     if type(settings.get("seed")) is not int:
@@ -213,7 +213,7 @@ def _no_model(path: Path) -> InputError:
 
 
 def ordered_share(scores: FloatArray, labels: FloatArray) -> float:
-    """Return the share of pairs of different labels scored in order, ties half: of two, the AUC."""
+    """Return the share of pairs of different labels in order, ties half; for two labels the AUC."""
     import numpy as np
 
     from pairgossip.kernels.builtin.ranks import comparable_total, concordant_total

@@ -14,7 +14,7 @@ _LONGEST = 10_000
 
 
 def print_parts(parts: Iterable[Part]) -> None:
-    """Print what stands on a page, in its order."""
+    """Print the parts of a page in their order."""
     for part in parts:
         if (printer := _PRINTERS.get(type(part))) is not None:
             printer(part)
@@ -51,7 +51,7 @@ def _print_facts(part: Facts) -> None:
 
 
 def _print_table(part: Table) -> None:
-    """Print a table in full: a number that is cut says nothing."""
+    """Print a table in full width, because a number that is cut is of no use."""
     if part.caption:
         write_line(f"\n{_clean(part.caption)}")
     for line in align_columns([[*map(_clean, row)] for row in (part.header, *part.rows)]):
@@ -68,4 +68,4 @@ _PRINTERS: dict[type, Callable[[Any], None]] = {
     Facts: _print_facts,
     Table: _print_table,
 }
-"""How each kind of part is printed; pictures are not."""
+"""The function that prints each kind of part; pictures are not printed."""

@@ -1,4 +1,4 @@
-"""What a run found: tables for people, one object for programs."""
+"""Results of a run: tables for people, one JSON object for programs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from pairgossip.cli.data.observations import Observations
 
 _LEAST_WIDENING = 1.005
-"""The least factor of a sampling error that is printed."""
+"""Least factor of widening that is printed; a smaller one is left out."""
 
 
 def run_summary(run: Run, observations: Observations) -> Facts:
-    """Return what a run found by name, curves included; what is unknown is NaN or None.
+    """Return the results of a run by name, curves included; unknown values are NaN or None.
 
-    The graph is that of the sites where rows are grouped by a column.
+    If rows are grouped by a column, the graph is that of the sites.
     """
     # U1-gossip has one target per node; their mean is the statistic.
     exact, estimate = float(np.mean(run.target)), float(run.mean[-1])
@@ -112,7 +112,7 @@ def print_run(run: Run, summary: Facts, columns: str) -> None:
 
 
 def _honest_rows(run: Run) -> list[tuple[str, str]]:
-    """Return the lines of a table that come first where nodes lie or crash."""
+    """Return the lines of a table that come first if nodes lie or crash."""
     if run.honest is None or not run.has_dishonest:
         return []
     estimate = float(run.estimates[:, run.honest].mean())
@@ -123,7 +123,7 @@ def _honest_rows(run: Run) -> list[tuple[str, str]]:
 
 
 def _error_lines(run: Run, summary: Facts) -> Iterator[str]:
-    """Say each error of a run in its own words; nothing unless they were asked for."""
+    """Yield a line for each error of a run; none if no interval was asked for."""
     answer = run.answer
     if answer is None:
         return
@@ -151,7 +151,7 @@ def _error_lines(run: Run, summary: Facts) -> Iterator[str]:
 
 
 def _sketch_facts(run: Run) -> Facts | None:
-    """Return by name what the sketch that nodes averaged is worth; None without a sketch."""
+    """Return by name the value and error of the sketch that nodes averaged; None without one."""
     if run.sketch is None:
         return None
     return {

@@ -1,1 +1,1 @@
-"""`pairgossip summarize` and `answer`: tables of counts as files to mail."""
+"""`pairgossip summarize` and `answer`: files of counts, and statistics read from them."""

@@ -1,4 +1,4 @@
-"""`pairgossip answer`: statistics of the rows behind one file of counts, or several."""
+"""`pairgossip answer`: statistics of the rows that one file of counts, or several, count."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _print(
     read: list[tuple[str, SummaryFile]],
     whole: SummaryFile,
 ) -> None:
-    """Print the value as `exact` does, what is certain, and the parts."""
+    """Print the value as `exact` does, its certain range, and the parts."""
     from pairgossip.cli.outputs.facts import format_sampling_error
 
     tell(_describe(answer, reading, whole))
@@ -93,7 +93,7 @@ def _print(
 
 
 def _describe(answer: SummaryAnswer, reading: TableReading, whole: SummaryFile) -> str:
-    """Say what the value is of."""
+    """Name the statistic, its rows, columns and classes."""
     label = whole.parts[0].label
     facts = {
         "column" if reading.column or len(whole.columns) == 1 else "columns": reading.column
@@ -113,7 +113,7 @@ def _facts(
     read: list[tuple[str, SummaryFile]],
     whole: SummaryFile,
 ) -> dict[str, Any]:
-    """Return all that is known, by name."""
+    """Return all facts of the answer by name."""
     summary = whole.summary
     return {
         "reading": reading.reading or summary.reading,

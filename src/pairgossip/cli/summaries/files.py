@@ -1,4 +1,4 @@
-"""Files of counts: where they may be written, and what they show to whom has them."""
+"""Files of counts: checks before they are written, and what they show to a reader."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary_file import SummaryFile
 
 SUFFIX = ".summary"
-_FEW = 5
-"""Cells with fewer rows are counted for whoever writes a file."""
+_FEW_ROWS = 5
+"""Cells with fewer rows than this are counted in the warning to whoever writes a file."""
 
 
 def check_file(out: Path, inputs: Sequence[Path]) -> None:
-    """Raise `InputError` unless a file of counts can be written, and takes the place of none."""
+    """Raise `InputError` unless a file of counts can be written without replacing another file."""
     if out.suffix != SUFFIX:
         raise InputError(f"{out} is to be a table of counts: end its name in {SUFFIX}.")
     check_outputs([out], inputs)
-    if out.exists():  # it may be the only copy of what was told
+    if out.exists():  # it may be the only copy of released counts
         raise InputError(f"{out} exists already: choose another name, or move it away first.")
 
 
 def add_files(files: Sequence[Path]) -> tuple[list[tuple[str, SummaryFile]], SummaryFile]:
-    """Read files of counts by their names, and add them up; say what may be a mistake."""
+    """Read files of counts by their names, and add them up; warn of possible mistakes."""
     from pairgossip.results.loading import load_summary
     from pairgossip.summaries.summary_file import join_files
 
@@ -43,12 +43,12 @@ def add_files(files: Sequence[Path]) -> tuple[list[tuple[str, SummaryFile]], Sum
 
 
 def _warn(read: list[tuple[str, SummaryFile]]) -> None:
-    """Say what may be a mistake: the same counts twice, and columns of other names."""
+    """Warn of possible mistakes: the same counts twice, and columns of different names."""
     for (name, one), (other_name, other) in combinations(read, 2):
         if one.resembles(other):
             tell(
-                f"Warning: {name} and {other_name} count exactly the same, though not on one "
-                "machine: leave one out if they are of the same rows."
+                f"Warning: {name} and {other_name} have the same counts but were made on different "
+                "machines: leave one out if they count the same rows."
             )
     names = {part.columns: part.name for _, file in read for part in file.parts}
     if len(names) > 1:
@@ -57,22 +57,22 @@ def _warn(read: list[tuple[str, SummaryFile]]) -> None:
 
 
 def describe_file(file: SummaryFile, path: Path, names: Sequence[str]) -> list[str]:
-    """Say what a file of the rows of one site shows."""
+    """Return sentences on what a file about the rows of one site shows."""
     from pairgossip.peer.specification.promise import FILE_PROMISE
 
     summary = file.summary
     if summary.least_cell > 1:
         return [f"What {path} shows, with k = {summary.least_cell}: {FILE_PROMISE}"]
     counts = summary.counts
-    filled, few = int((counts > 0).sum()), int(((counts > 0) & (counts < _FEW)).sum())
+    filled, few = int((counts > 0).sum()), int(((counts > 0) & (counts < _FEW_ROWS)).sum())
     lone = f"{few:,} of them" if few else "none of them"
     return [
-        f"{path} is not masked: who has it knows how many of {format_count(summary.rows, 'row')} "
+        f"{path} is not masked: its readers know how many of {format_count(summary.rows, 'row')} "
         f"lie in each cell of {_list_tables(summary, names)}.",
         f"{format_count(filled, 'cell')} {'holds' if filled == 1 else 'hold'} rows, and {lone} "
-        f"fewer than {_FEW}: a row "
-        "alone in its cell is known to the width of that cell. To let others have the file, give "
-        "--share 3 (or 5, 10), which counts rows in larger blocks where few are.",
+        f"fewer than {_FEW_ROWS}: a row "
+        "alone in its cell is known to the width of that cell. To give the file to others, use "
+        "--share 3 (or 5, 10), which counts rows in larger blocks where there are few.",
     ]
 
 

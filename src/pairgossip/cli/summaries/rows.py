@@ -30,11 +30,11 @@ class CountedRows:
 
     file: Path
     names: tuple[str, ...]
-    """Of the columns of numbers."""
+    """Names of the columns of numbers."""
     factors: Mapping[str, str]
     """The columns of labels, groups, strata and weights, by the arguments of `summarize`."""
     words: Sequence[Any] | None = None
-    """Labels that are known: "none" is one of them then, and not missing."""
+    """Declared labels: an entry of this text, such as "none", is then a label and not missing."""
 
     @cached_property
     def columns(self) -> Mapping[str, Any]:
@@ -49,15 +49,15 @@ class CountedRows:
 
     @cached_property
     def is_complete(self) -> BoolArray:
-        """Whether a row lacks no entry, and so is counted."""
+        """Whether each row has all entries, and so is counted."""
         from pairgossip.kernels.rows import find_gaps
 
         return ~np.logical_or.reduce([find_gaps(one) for one in self.columns.values()])
 
     def count(self, arguments: Mapping[str, Any]) -> tuple[Summary, bytes, list[Any]]:
-        """Return the rows counted, their digest, by which this machine knows them, and the labels.
+        """Count the rows; return the summary, the rows' digest, and the labels.
 
-        Other ``arguments`` are those of `summarize`.
+        This machine recognizes rows by the digest. Other ``arguments`` are those of `summarize`.
         """
         given = {**arguments, **self.factors, "data": self.file, "columns": self.names}
         request = SummaryRequest(**given)
@@ -69,7 +69,7 @@ class CountedRows:
     def name_classes(
         self, labels: Sequence[Any], declared: Sequence[Any] | None, positive: Any
     ) -> list[str] | None:
-        """Return the names of the classes, which parts need in one order; None if numbers say it.
+        """Return the names of the classes in order; None if they are numbers, which have one.
 
         Raise `InputError` for labels that are text, without an order.
         """
@@ -82,7 +82,7 @@ class CountedRows:
         if any(isinstance(label, str) for label in labels):
             raise InputError(
                 f"Column '{self.factors['labels']}' holds text, and other files may hold other "
-                "classes: give {argument}, all that there may be.",
+                "classes: give {argument}, all possible ones.",
                 "classes",
             )
         return None
@@ -94,7 +94,7 @@ class CountedRows:
         return as_array(column, name, objects=True)[self.is_complete]
 
     def freeze(self, counted: int, options: RowsOptions, least_cell: int) -> Snapshot:
-        """Return the snapshot for the register, of whose columns the first ones are counted."""
+        """Return the snapshot for the register; its first ``counted`` columns have the cells."""
         same = tuple(tuple(map(str.strip, one.split(","))) for one in options.same)
         check_same(same, (*self.names, *self.factors.values()))
         cells, others = self.names[:counted], (*self.names[counted:], *self.factors.values())

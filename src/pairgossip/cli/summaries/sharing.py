@@ -27,7 +27,7 @@ class FileRelease:
     file: Path
     register: Path | None
     digest: str
-    """Of the rows: a copy of a column of few values is found by it alone."""
+    """Digest of the rows: for a column of few values, the only way to recognize a copy."""
     is_visible: bool
     """Whether the operator accepts that others can subtract."""
 
@@ -51,8 +51,8 @@ class FileRelease:
                 columns = tuple(self.snapshot.columns)
                 raise InputError(Overlap(old, columns, len(self.snapshot), True).refusal())
 
-    def tell(self) -> str:
-        """Note that the rows are released; return the key of the release."""
+    def note(self) -> str:
+        """Note in the register that the rows are released; return the key of the release."""
         key = prepare_release(
             self._places,
             self.snapshot,
@@ -64,5 +64,5 @@ class FileRelease:
         return key
 
     def settle(self, key: str) -> None:
-        """Note that the file is there."""
+        """Note in the register that the file was written."""
         tell_release(self._places, key, "table")

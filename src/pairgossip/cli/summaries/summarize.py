@@ -43,7 +43,7 @@ _OPTIONS = {
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True, kw_only=True)
 class _CountedOptions:
-    """What is counted."""
+    """The statistic, and the columns and cells to count."""
 
     kernel: Annotated[
         str,
@@ -78,7 +78,7 @@ class _CountedOptions:
     """Column that says how often each row counts, a whole number from 1 to 16."""
 
     def choose_rows(self, file: Path, words: list[Any] | None) -> CountedRows:
-        """Return the rows in the columns that are named; words are labels, whatever they say."""
+        """Return the rows in the named columns; ``words`` are labels, never missing entries."""
         from pairgossip.cli.summaries.rows import CountedRows
         from pairgossip.rows.sources import open_source
         from pairgossip.tables import STANDARD_INPUT
@@ -117,7 +117,7 @@ class _CountedOptions:
 @Parameter(name="*", group=_FILE)
 @dataclass(frozen=True, kw_only=True)
 class _FileOptions:
-    """What is written."""
+    """The file to write."""
 
     out: Annotated[Path, NEEDED]
     """The file to write, which ends in .summary."""
@@ -128,14 +128,14 @@ class _FileOptions:
     are counted in blocks of cells. The rows count as released. By default counts are exact."""
 
     def check(self, file: Path, register: RegisterOptions, ids: RowsOptions) -> None:
-        """Refuse what cannot be written or noted."""
+        """Refuse a file that cannot be written, or a release that cannot be noted."""
         from pairgossip.cli.summaries.files import check_file
         from pairgossip.summaries.heads import LEAST_BLOCK
 
         if self.share is not None and self.share < LEAST_BLOCK:
             raise InputError(
-                "--share is the least number of rows in a block, and two rows tell each of two "
-                f"people about the other: give {LEAST_BLOCK} or more, or leave it out for exact "
+                "--share is the least number of rows in a block, and in a block of two each person "
+                f"learns about the other: give {LEAST_BLOCK} or more, or leave it out for exact "
                 "counts."
             )
         if self.share is not None and sys.platform == "win32":
@@ -153,7 +153,7 @@ class _FileOptions:
         if self.share is None and wrong is not None:
             raise InputError(f"{wrong} is for a file that others may have: give --share, too.")
         if self.name is not None and not (self.name and self.name.isprintable()):
-            raise InputError("--name is a name in one line: give another one.")
+            raise InputError("--name must be a name of one line: give another one.")
         check_file(self.out, [file])
         if self.share is not None:
             from pairgossip.peer.bookkeeping.places import registers_of
@@ -219,7 +219,7 @@ def summarize_command(
     with replacing(written.out) as opened:
         opened.write(made.to_bytes())
         opened.flush()
-        key = None if release is None else release.tell()
+        key = None if release is None else release.note()
     if release is not None and key is not None:
         release.settle(key)
     for sentence in (*said, f"Wrote {written.out}"):
@@ -234,7 +234,7 @@ def _plan_release(
     register: RegisterOptions,
     ids: RowsOptions,
 ) -> tuple[FileRelease | None, list[str]]:
-    """Refuse rows that may not be released; return their release, and what to say of it."""
+    """Refuse rows that may not be released; return their release, and sentences on it."""
     if written.share is None:
         return None, []
     from pairgossip.cli.summaries.sharing import FileRelease
@@ -247,7 +247,7 @@ def _plan_release(
 
 
 def _describe(made: SummaryFile, out: Path, rows: CountedRows, *, has_cells: bool) -> list[str]:
-    """Say what is in the file, and what it shows."""
+    """Return sentences on the content of the file and on what it shows."""
     from pairgossip.cli.summaries.files import describe_file
 
     said = describe_file(made, out, (*rows.names, *rows.factors.values()))
