@@ -26,6 +26,7 @@ from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.study.protocol.records import Batch, Card, decode
 from pairgossip.study.protocol.site import Reserved
+from pairgossip.study.service import links as links_module
 from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
@@ -34,7 +35,7 @@ from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import find_card, invite_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
-from pairgossip.study.service.requests import Accept, Add, Ask, Join, Refuse, Requests
+from pairgossip.study.service.requests import Accept, Add, Ask, Join, Leave, Refuse, Requests
 from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
 from pairgossip.study.site.folder import StudyHome, create_study
@@ -480,7 +481,9 @@ def test_metrics_say_what_the_status_says(homes: list[StudyHome]) -> None:
         assert line in text
 
 
-def test_problems_name_who_cannot_be_reached_and_why(homes: list[StudyHome]) -> None:
+def test_problems_name_who_cannot_be_reached_and_why(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann, bob = (load_identity(one.folder) for one in homes[:2])
     ways = [("tls/ann.example:7447", ann), ("tls/bob.example:7447", bob)]
     members = [as_member(Card(one.id, one.name, one.certificate, at)) for at, one in ways]
@@ -501,6 +504,24 @@ def test_problems_name_who_cannot_be_reached_and_why(homes: list[StudyHome]) -> 
     assert "update pairgossip at this peer" in found[0] and "at 'bob'" in found[1]
     assert found[-1].startswith("The name relay.example of the relay does not resolve")
     assert len(found) == 6
+    monkeypatch.setattr(links_module, "_LONGEST_ALONE", 0.0)
+    assert next(links[0].problems(members, set(), {})).startswith("No other member has been con")
+
+
+def test_who_has_left_is_told_so(tmp_path: Path, homes: list[StudyHome]) -> None:
+    source = write_rows(tmp_path / "dora.csv", 3)
+    homes.append(create_study(tmp_path / "dora", "dora", source, free_address(), rehearsal=True))
+    cards = [find_card(home, load_identity(home.folder)) for home in homes]
+    for home, own in zip(homes, cards, strict=True):
+        Requests(home.folder).write(Join(tuple(one for one in cards if one != own)))
+    dora = StudyReading(homes[3])
+    with running(*homes):
+        until(lambda: (signed := dora.signed_list()) and len(signed.list.members) == 4, "a list")
+        dora.requests.write(Leave())
+        until(lambda: any("left this peer out" in one for one in dora.problems()), "it is told")
+        status = dora.status()
+        assert status is not None
+        assert [one.card.name for one in status.members if one.is_listed] == ["ann", "bob", "cleo"]
 
 
 def change_rule(home: StudyHome, least_cell: int) -> None:

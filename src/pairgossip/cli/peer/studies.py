@@ -33,7 +33,7 @@ def read_study(home: Path | None) -> StudyReading:
     from pairgossip.study.site.folder import is_study
 
     folder = find_folder(home)
-    if not is_study(folder):
+    if folder.is_dir() and not is_study(folder):
         raise InputError(
             f"{folder} is the folder of a single run, which takes no questions: make one of a "
             "study with peer init --name and --source, without --spec."

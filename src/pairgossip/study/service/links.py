@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import datetime
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
 from pairgossip.peer.identity.members import Member
+from pairgossip.peer.identity.relays import read_relay_certificate
 from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.peer.service.addresses import NameLookup, host_name
+from pairgossip.study.protocol.records import Card
+from pairgossip.study.service.invitations import as_member
+from pairgossip.study.site.folder import StudyHome
+
+_NOTICE = datetime.timedelta(days=30)
+"""How long before its end a certificate is spoken of."""
+_LONGEST_ALONE = 60.0
+"""Seconds without any connection after which the operator is told so."""
+_ALONE = (
+    "No other member has been connected for a minute: see that this machine reaches them. A peer "
+    "that all others have left out of their list is refused in silence: ask their operators."
+)
 
 
 class Links:
@@ -14,11 +30,16 @@ class Links:
 
     def __init__(self, relay: str | None, lookup: NameLookup | None = None) -> None:
         self._relay, self._lookup = relay, NameLookup() if lookup is None else lookup
+        self._last_connected = time.monotonic()
 
     def problems(
         self, neighbors: Sequence[Member], connected: set[str], versions: Mapping[str, int]
     ) -> Iterator[str]:
-        """Say who speaks another version of the messages, and which names do not resolve."""
+        """Say who speaks another version, which names do not resolve, and if nobody connects."""
+        if connected:
+            self._last_connected = time.monotonic()
+        elif neighbors and time.monotonic() > self._last_connected + _LONGEST_ALONE:
+            yield _ALONE
         for one in neighbors:
             if one.id in versions:
                 yield _other_version(one.name, versions[one.id])
@@ -42,6 +63,37 @@ class Links:
         """Return the names in addresses that did not resolve when last looked up."""
         names = {name for one in addresses if (name := host_name(one)) is not None}
         return {*self._lookup.find_unresolved(names)}
+
+
+class Certificates:
+    """Those without which members do not connect: this member's own, the others', the relay's."""
+
+    def __init__(self, home: StudyHome, me: Card) -> None:
+        self._me, self._place = me, home.relay
+        has_relay = home.read_settings().relay is not None
+        self._relay = read_relay_certificate(home.relay) if has_relay else None
+
+    def problems(self, neighbors: Sequence[Member]) -> Iterator[str]:
+        """Say which certificates keep members from connecting, or soon will."""
+        relay, soon = self._relay, datetime.datetime.now(datetime.UTC) + _NOTICE
+        if relay is not None and expiry(relay) < soon:
+            expires = "expired" if is_expired(relay) else "expires"
+            yield (
+                f"The certificate of the relay {expires} on {expiry(relay):%Y-%m-%d}, and nobody "
+                "is reached by it then: let whoever runs it make a new one with relay init, put "
+                f"its certificate into {self._place}, and start this peer again."
+            )
+        for one in (as_member(self._me), *neighbors):
+            if is_expired(one.certificate):
+                yield (
+                    f"The certificate of '{one.name}' has expired: it must join under a new "
+                    "identity."
+                )
+            elif is_early(one.certificate):
+                yield f"The certificate of '{one.name}' is not valid yet: set the clocks right."
+            elif expiry(one.certificate) < soon:
+                end = expiry(one.certificate)
+                yield f"The certificate of '{one.name}' expires on {end:%Y-%m-%d}."
 
 
 def _other_version(name: str, theirs: int) -> str:

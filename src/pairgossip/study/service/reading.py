@@ -237,7 +237,7 @@ def describe_ending(question: QuestionStatus) -> str:
     because = f": {ending.because}" if ending.because else ""
     who = f" by '{ending.who}'" if ending.who else ""
     if question.travels and question.is_disclosed:
-        return f"after rows had traveled{who}{because}".rstrip(".")
+        return f"stopped{who} after rows had traveled{because}".rstrip(".")
     return f"{_ENDED.get(ending.kind, ending.kind)}{who}{because}".rstrip(".")
 
 

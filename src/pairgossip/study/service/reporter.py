@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import shutil
 import time
@@ -14,9 +13,7 @@ from typing import Any
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
 from pairgossip.peer.identity.members import Member as Neighbor
-from pairgossip.peer.identity.relays import read_relay_certificate
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.reports.catalog import find_report
 from pairgossip.peer.service.status import NeighborStatus
@@ -25,7 +22,7 @@ from pairgossip.study.protocol.records import Card, MemberList
 from pairgossip.study.protocol.study import Phase, Progress, Study
 from pairgossip.study.rows.journey import OwnEstimate, read_estimate
 from pairgossip.study.service import status as files
-from pairgossip.study.service.links import Links
+from pairgossip.study.service.links import Certificates, Links
 from pairgossip.study.service.membership import keep_list
 from pairgossip.study.service.requests import Requests
 from pairgossip.study.service.status import (
@@ -54,8 +51,6 @@ _LONGEST = 2_000
 _LONGEST_KEPT = 4_000
 """Characters of a specification that is kept though the question came to nothing."""
 _FORGOTTEN = "Nothing has left: the question ended, and its long text is not kept."
-_NOTICE = datetime.timedelta(days=30)
-"""How long before its end a certificate is spoken of."""
 
 
 class StudyReporter:
@@ -68,13 +63,13 @@ class StudyReporter:
         site: MemberSite,
         journal: StudyJournal,
         me: Card,
+        certificates: Certificates,
     ) -> None:
         self._home, self._study, self._me = home, study, me
         self._site, self._journal = site, journal
         self._requests = Requests(home.folder)
-        relay = home.read_settings().relay
-        self._links = Links(relay)
-        self._relay = None if relay is None else read_relay_certificate(home.relay)
+        self._links = Links(home.read_settings().relay)
+        self._certificates = certificates
         self._unreached: tuple[str, ...] = ()
         self._known: dict[bytes, Progress] = {}
         self._written: dict[bytes, QuestionStatus] = {}
@@ -290,7 +285,7 @@ class StudyReporter:
             name=self._me.name,
             id=self._me.id,
             study=None if self._list is None else self._study.name.hex(),
-            list=None if self._list is None else self._list.digest.hex(),
+            list=None if self._present is None else self._present.digest.hex(),
             members=tuple(self._members()),
             proposals=tuple(map(self._describe_proposal, self._study.proposals)),
             **self._count_questions(),
@@ -336,7 +331,7 @@ class StudyReporter:
 
     def _members(self) -> Iterator[Member]:
         """Yield all members of the list, and all whom it would have by a proposal, by name."""
-        listed = () if self._list is None else self._list.members
+        listed = () if self._present is None else self._present.members
         proposed = [card for one in self._study.proposals for card in one.members]
         accepted = self._study.accepted
         cards = {card.id: card for card in (*accepted, *proposed, *listed, self._me)}
@@ -344,6 +339,11 @@ class StudyReporter:
         by_hand = {self._me.id, *(card.id for card in accepted)}
         for card in sorted(cards.values(), key=lambda one: one.name):
             yield Member(card, card in listed, card.id in by_hand)
+
+    @property
+    def _present(self) -> MemberList | None:
+        """The list by which the others go, with this peer or without it."""
+        return self._study.lists.evicted_by() or self._list
 
     def _describe_proposal(self, proposal: MemberList) -> Proposal:
         before = set() if self._list is None else set(self._list.ids)
@@ -368,14 +368,14 @@ class StudyReporter:
         """Say what the operator should look at, each with what to do."""
         if self._fatal is not None:
             yield self._fatal
-        if self._list is not None and self._me.id not in self._list.ids:
+        if self._study.lists.evicted_by() is not None:
             yield (
                 "The others have left this peer out of their list: it answers no question any "
                 "more, and can come back only by a new invitation."
             )
         yield from map(self._describe_misnamed, sorted(self._study.lists.misnamed))
         yield from self._unreached
-        yield from self.untimely_certificates(neighbors)
+        yield from self._certificates.problems(neighbors)
         for one in self._written.values():
             if one.lie is not None:
                 who, number = one.lie, one.number
@@ -392,24 +392,6 @@ class StudyReporter:
             f"'{self._name(member)}' has another address or policy than its invitation here says: "
             "ask its operator for a new invitation, and join it."
         )
-
-    def untimely_certificates(self, neighbors: Sequence[Neighbor]) -> Iterator[str]:
-        """Say which certificates keep members from connecting, or soon will."""
-        relay, soon = self._relay, datetime.datetime.now(datetime.UTC) + _NOTICE
-        if relay is not None and expiry(relay) < soon:
-            expires = "expired" if is_expired(relay) else "expires"
-            yield (
-                f"The certificate of the relay {expires} on {expiry(relay):%Y-%m-%d}, and nobody "
-                "is reached by it then: let whoever runs it make a new one with relay init, put "
-                f"its certificate into {self._home.relay}, and start this peer again."
-            )
-        for name, certificate in _certificates(self._me, neighbors):
-            if is_expired(certificate):
-                yield f"The certificate of '{name}' has expired: it must join under a new identity."
-            elif is_early(certificate):
-                yield f"The certificate of '{name}' is not valid yet: set the clocks right."
-            elif expiry(certificate) < soon:
-                yield f"The certificate of '{name}' expires on {expiry(certificate):%Y-%m-%d}."
 
     def _name(self, member: str) -> str:
         """Return a member's name, or the beginning of its id where the name is not known."""
@@ -437,7 +419,3 @@ def title_of(text: str) -> str:
 
 def _settled(before: QuestionStatus) -> dict[str, Any]:
     return {name: getattr(before, name) for name in _SETTLED}
-
-
-def _certificates(me: Card, neighbors: Sequence[Neighbor]) -> list[tuple[str, str]]:
-    return [(me.name, me.certificate), *((one.name, one.certificate) for one in neighbors)]

@@ -38,6 +38,7 @@ from pairgossip.study.protocol.site import (
 from pairgossip.study.rows.traveling import TravelingRows
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
+from pairgossip.study.service.links import Certificates
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import AnyRequest, Reply, Requests
@@ -123,8 +124,9 @@ class StudyService:
         self._wanted: tuple[Member, ...] = ()
         self._admitted: tuple[Member, ...] = ()
         self._events: Counter[str] = Counter()
+        self._certificates = Certificates(parts.home, parts.card)
         self._reporter = StudyReporter(
-            parts.home, parts.study, parts.site, parts.journal, parts.card
+            *(parts.home, parts.study, parts.site, parts.journal, parts.card), self._certificates
         )
         self._network = connecting(parts, self._inbox.put)
         self._rows = TravelingRows(parts, self._network.send, self._log.warning)
@@ -223,7 +225,7 @@ class StudyService:
 
     def _warn(self) -> None:
         """Write into the log which certificates are out of their time, each once."""
-        said = set(self._reporter.untimely_certificates(self._admitted))
+        said = set(self._certificates.problems(self._admitted))
         for sentence in sorted(said - self._warned):
             self._log.warning(sentence)
         self._warned |= said
