@@ -217,6 +217,10 @@ UNFIT = [
     ((*SUMS, 4, "--graph", "path"), "A study's members all talk to each other, on no network: le"),
     ((*SUMS, 4, "--leaves", 1), "Of 4 peers 1 are to leave, and sums are over 4 members or more"),
     ((*SUMS, 4, "--joins", 17), "21 peers need at least 21 rows, but FILE has 20: use fewer"),
+    ((*SUMS, 4, "--joins", -1), "-1 peers cannot join: give 0 or more."),
+    ((*SUMS, 4, "--leaves", -1), "-1 peers cannot leave: give 0 or more."),
+    ((*SUMS, 4, "--seconds", 0), "The swarm cannot run for 0.0 seconds: give more than 0."),
+    ((*FOUR, "--home", "nowhere/net"), "There is no folder nowhere: make it first."),
     ((*SUMS, 4, "--rate", 5), "--rate is how often rows are exchanged, and with sums none are:"),
     ((*SUMS, 2), "Peers contribute to sums over 4 members or more, not 2: use more peers, or"),
 ]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.study.protocol.records import Yes, decode, digest_of, encode, payload_of
+from pairgossip.study.protocol.records import Question, Yes, decode, digest_of, encode, payload_of
 from pairgossip.study.site.disclosures import Disclosures
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.journal import StudyJournal
@@ -173,6 +173,26 @@ def damage_note(homes: list[StudyHome]) -> None:
         base.execute("UPDATE notes SET content = x'00' WHERE room = 'batches'")
 
 
+def forget_questions(homes: list[StudyHome]) -> None:
+    for one in homes:
+        with sqlite3.connect(one.database) as base:
+            rows = base.execute("SELECT digest, content FROM records").fetchall()
+            asked = [(digest,) for digest, it in rows if isinstance(decode(it), Question)]
+            base.executemany("DELETE FROM records WHERE digest = ?", asked)
+
+
+def damage_records(homes: list[StudyHome]) -> None:
+    with sqlite3.connect(homes[2].database) as base:
+        base.execute("UPDATE records SET content = x'00'")
+
+
+def damage_status(homes: list[StudyHome]) -> None:
+    """Only where a key is left is it looked whether a question is open that it could serve."""
+    keep_key(homes)
+    (homes[2].folder / "questions").mkdir(exist_ok=True)
+    (homes[2].folder / "questions" / "1.json").write_text("{")
+
+
 def sign_otherwise(homes: list[StudyHome]) -> None:
     file = result_of(homes[0])
     content = json.loads(file.read_text())
@@ -196,6 +216,9 @@ def sign_otherwise(homes: list[StudyHome]) -> None:
         (use_key_twice, "has served for two questions."),
         (forge_yes, "A yes is not signed by its member"),
         (damage_note, "study.sqlite is damaged"),
+        (damage_records, "A record that peer-03 keeps is damaged."),
+        (damage_status, "1.json is not a question's status: remove it."),
+        (forget_questions, "Nobody who has answered it keeps the question itself."),
         (sign_otherwise, "is not of this result"),
     ],
 )

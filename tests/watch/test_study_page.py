@@ -242,6 +242,17 @@ def test_a_result_is_shown_with_its_curves(
     assert page.evaluate(WIDTH) <= PHONE["width"]
 
 
+def test_members_of_whom_nothing_is_heard_come_first(
+    page: Page, served: ServedStudy, made: MadeStudy
+) -> None:
+    visit(page, served)
+    names = page.locator("#members li .name")
+    expect(names).to_have_text([f"hospital-{k}" for k in (1, 2, 3, 4, 5)])
+    made.runs = True
+    expect(names).to_have_text([f"hospital-{k}" for k in (4, 1, 2, 3, 5)])
+    expect(page.locator("#members li .state").first).to_contain_text("not connected, heard 2 hours")
+
+
 def test_a_question_is_asked_once_it_was_shown_what_leaves(
     page: Page, served: ServedStudy, made: MadeStudy, tmp_path: Path
 ) -> None:

@@ -165,6 +165,21 @@ def test_the_terminal_shows_questions() -> None:
     assert "generation" not in text and "error (log)" not in text
 
 
+def test_the_terminal_says_problems_first() -> None:
+    console = Console(width=160, record=True, file=io.StringIO())
+    picture = PeersPicture(console, "40 peers", None)
+    peers = [member(f"peer-{k}") for k in range(40)]
+    peers[30] = told(0, None, name="lost", state="down")
+    peers[35] = told(0, None, name="late", problems=("The clock is late.",) * 5)
+    picture.add(SwarmReading(2.0, tuple(peers)))
+    console.print(picture.draw(160, 24))
+    lines = console.export_text().splitlines()
+    assert lines[1:4] == ["late: The clock is late."] * 3 and len(lines) <= 24
+    names = [line.split()[0] for line in lines[4:] if line.strip()]
+    assert names.index("lost") < names.index("late") < names.index("peer-0")
+    assert "no question asked yet" in lines[4]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 def test_a_real_study(page: Page, tmp_path: Path) -> None:
     folder = tmp_path / "swarm"

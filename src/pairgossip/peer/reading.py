@@ -237,6 +237,8 @@ class SwarmReading:
 
 def describe_questions(tally: Tally, questions: Sequence[QuestionReading]) -> str:
     """Say how many questions are answered, and what the first that is open waits for."""
+    if not tally.total:
+        return "no question asked yet"
     asked = tally.answered + tally.open
     ended = f", {tally.ended} ended without an answer" if tally.ended else ""
     said = f"{tally.answered} of {format_count(asked, 'question')} answered{ended}"

@@ -200,6 +200,8 @@ def make_folder(folder: Path) -> None:
     """Make the folder of a new swarm, which only its owner can enter."""
     if os.path.lexists(folder):
         raise InputError(f"{folder} exists already and is left as it is: choose another folder.")
+    if not folder.parent.is_dir():
+        raise InputError(f"There is no folder {folder.parent}: make it first.")
     try:
         folder.mkdir(mode=0o700)
     except OSError as problem:

@@ -210,7 +210,7 @@ class Report(Generic[BooksOf]):
         if within is None or not self.is_sound:
             return self.is_sound
         errors = self.errors()
-        return len(errors) == self.books.due and max(errors) <= within
+        return 0 < len(errors) == self.books.due and max(errors) <= within
 
 
 def run_swarm(

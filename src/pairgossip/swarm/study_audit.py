@@ -26,6 +26,8 @@ from pairgossip.peer.signed_result import SignedResult
 from pairgossip.peer.sums.batches import digest_table
 from pairgossip.peer.sums.results import Result
 from pairgossip.study.protocol.records import (
+    AnyRecord,
+    BadRecord,
     MemberList,
     Question,
     Statement,
@@ -168,7 +170,8 @@ class _Audit:
             with self.noting(f"question {name.hex()[:12]}"):
                 answers.append(self._check_answer(name, plain))
         for one in self.members:
-            self.problems += [*_check_record(one), *_check_secrets(one)]
+            with self.noting(one.name):
+                self.problems += [*_check_record(one), *_check_secrets(one)]
         searched = self._search(plain, answers)
         return StudyAudit(
             tuple(answers), self._signatures, self._lines, searched, tuple(self.problems)
@@ -233,12 +236,16 @@ class _Audit:
         """Return a question, the yeses to it, and its members, as all who have answered keep it."""
         kept = {}
         for one in having:
-            for content in one.journal.records_of(name):
-                record = decode(content)
+            for content, record in _read_records(one, name):
                 if isinstance(record, Question | Yes | Statement):
                     kept[content] = record
-        question = next(one for one in kept.values() if isinstance(one, Question))
-        members = next(filter(None, (list_of(one.journal, question.list) for one in having)))
+        question = next((one for one in kept.values() if isinstance(one, Question)), None)
+        if question is None:
+            raise InputError("Nobody who has answered it keeps the question itself.")
+        lists = (list_of(one.journal, question.list) for one in having)
+        members = next(filter(None, lists), None)
+        if members is None:
+            raise InputError("Nobody who has answered it keeps the list of members.")
         yeses: dict[str, Yes] = {}
         for record in kept.values():
             card = members.cards.get(record.member)
@@ -294,12 +301,7 @@ class _Audit:
         for one in self.members:
             with self.noting(one.name):
                 rows[one.name] = plain.numbers_of(one.id)
-        for one in self.members:
-            for name in one.journal.numbers.values():
-                for content in one.journal.records_of(name):
-                    record = decode(content)
-                    if isinstance(record, Question):
-                        public += numbers_in(record.text.encode())
+                public += _numbers_in_questions(one)
         for answer in answers:
             public += numbers_in(msgspec.json.encode(answer.result))
         if not rows:
@@ -310,6 +312,23 @@ class _Audit:
             files = [*folder.rglob("*"), *(() if one.log is None else (one.log,))]
             self.problems += search.find(one.name, filter(Path.is_file, files))
         return search.count
+
+
+def _read_records(one: _Member, name: bytes) -> Iterator[tuple[bytes, AnyRecord]]:
+    """Yield what a member keeps of a question, as bytes and read."""
+    for content in one.journal.records_of(name):
+        try:
+            yield content, decode(content)
+        except BadRecord:
+            raise InputError(f"A record that {one.name} keeps is damaged.") from None
+
+
+def _numbers_in_questions(one: _Member) -> Iterator[float]:
+    """Yield the numbers in the texts of all questions, which all members have."""
+    for name in one.journal.numbers.values():
+        for _, record in _read_records(one, name):
+            if isinstance(record, Question):
+                yield from numbers_in(record.text.encode())
 
 
 def _check_record(one: _Member) -> Iterator[str]:

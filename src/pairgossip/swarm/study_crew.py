@@ -317,8 +317,12 @@ class StudyCrew:
         return [one for one in self._all if one.id in self._members]
 
     def is_due(self, reading: SwarmReading) -> bool:
-        """Whether all questions are answered, or never will be, and all have joined and left."""
-        return self.changed == self._changes and all(one.is_over for one in self.posed)
+        """Whether all is answered, or never will be, and all have joined and left.
+
+        Where a member has ended by itself, the others would wait for it in vain.
+        """
+        is_done = self.changed == self._changes and all(one.is_over for one in self.posed)
+        return is_done or any(one.failure is not None for one in self.peers)
 
     def audit(self, *, is_interrupted: bool) -> StudyAudit:
         """Read all folders once the peers have stopped."""
@@ -334,7 +338,9 @@ class StudyCrew:
         """Say what was to happen, and has not."""
         for number, one in enumerate(self.posed, 1):
             if one.seconds is None:
-                yield f"Question {number} ({one.planned.title}) has no answer: {one.explain()}."
+                longer = "" if one.failure else "; let the swarm run longer"
+                why = f"{one.explain()}{longer}"
+                yield f"Question {number} ({one.planned.title}) has no answer: {why}."
         if self.changed < self._changes:
             yield (
                 f"{self._changes - self.changed} of {self._changes} members that were to join or "

@@ -137,7 +137,8 @@ def plan_study(
     specs = [read_text(text) for text in filled]
     _refuse_few(specs, peers, joins, leaves)
     named = {name for spec in specs for name in spec.observed}
-    table.refuse_unknown(sorted(named))
+    for file, spec in zip(files, specs, strict=True):
+        _at(file, table.refuse_unknown, sorted(spec.observed))
     header = tuple(name for name in table.header if name in named)
     complete = table.without(table.gaps(header))
     for file, spec in zip(files, specs, strict=True):
@@ -165,6 +166,9 @@ def _at(file: str, do: Any, *given: Any, **more: Any) -> Any:
 
 def _refuse_few(specs: Sequence[Spec], peers: int, joins: int, leaves: int) -> None:
     """Refuse a study that would not answer, or would not once some have left."""
+    for what, number in (("join", joins), ("leave", leaves)):
+        if number < 0:
+            raise InputError(f"{number} peers cannot {what}: give 0 or more.")
     least = max(spec.least_members for spec in specs)
     if peers + joins > MOST_MEMBERS:
         raise InputError(f"A study has at most {MOST_MEMBERS} members, not {peers + joins}.")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*#@"
 _LINES_AROUND_TABLE = 9
-"""What is watched, the curve, the table's head, what was left out."""
+"""Lines for the heading, the curve, the head of the table, and how many peers were left out."""
+_MOST_PROBLEMS = 3
+"""Lines for problems of peers."""
 _SECONDS_BETWEEN_READINGS = 1.0
 _SECONDS_BETWEEN_LINES = 5.0
 """Where nobody sees a table being redrawn."""
@@ -160,18 +162,22 @@ class PeersPicture:
         name = "spread" if self._exact is None else "error"
         peers = self._reading.peers
         order = self._reading.by_urgency()
+        problems = [f"{peers[k].name}: {one}" for k in order for one in peers[k].problems]
+        said = [cut_line(one, width, "red") for one in problems[:_MOST_PROBLEMS]]
+        room = height - _LINES_AROUND_TABLE - len(said)
         columns, texts, shows_curve = _STUDY if self._reading.is_study else _EXCHANGE
         table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
         table.add_column("peer", no_wrap=True)
         table.add_column("state", no_wrap=True)
         for column in columns:
             table.add_column(column, justify="right", no_wrap=True)
-        for k in order[: max(height - _LINES_AROUND_TABLE, 1)]:
+        for k in order[: max(room, 1)]:
             table.add_row(*_cells(peers[k], texts))
         more = len(peers) - table.row_count
         curve = draw_curve(self._console, name, self._errors, width, _number(last, 3))
         return Group(
             heading,
+            *said,
             cut_line(self._reading.summary() + self._note, width),
             *([curve] if shows_curve else []),
             table,

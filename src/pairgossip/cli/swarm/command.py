@@ -163,6 +163,9 @@ def run_command(
         is_well = report.is_well(outputs.within)
         is_kept = is_kept or not is_well  # even if nobody reads the report
         _write_report(report, plan, outputs)
+    except InputError:  # a message may name the log of a peer that did not start
+        is_kept = is_kept or any(folder.glob("*.log"))
+        raise
     finally:
         if not is_kept:
             shutil.rmtree(folder.parent, ignore_errors=True)
@@ -182,7 +185,7 @@ def _run_options(how: DurationOptions, chaos: _ChaosOptions, algorithm: str) -> 
     if seconds is None and how.exchanges is None and pace.has_exchanges:
         seconds = pace.seconds
     return SwarmOptions(
-        seconds=seconds if pace.has_exchanges else seconds or pace.seconds,
+        seconds=pace.seconds if seconds is None and not pace.has_exchanges else seconds,
         exchanges=how.exchanges,
         faults=_faults(chaos, seconds, is_brief=not pace.has_exchanges),
         seed=how.seed,

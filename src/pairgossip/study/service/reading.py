@@ -223,7 +223,6 @@ _ENDED = {
     "expired": "expired",
     "cannot": "given up",
     "lie": "since members were told different things",
-    "left": "since a member has left",
     "unfinished": "unfinished, though some numbers were shown",
 }
 """How questions end, by kind."""
@@ -234,6 +233,8 @@ def describe_ending(question: QuestionStatus) -> str:
     ending = question.ending
     if ending is None:
         return ""
+    if ending.kind == "left":
+        return f"since '{ending.who}' is not a member any more"
     because = f": {ending.because}" if ending.because else ""
     who = f" by '{ending.who}'" if ending.who else ""
     if question.travels and question.is_disclosed:

@@ -14,7 +14,7 @@ const ENDINGS = {
 
 export function describeEnding({ ending, is_disclosed: isDisclosed }) {
   if (!ending) return isDisclosed ? "It ended after numbers were shown." : "It ended.";
-  const because = ending.because ? `: ${ending.because}` : "";
+  const because = ending.because && ending.kind !== "left" ? `: ${ending.because}` : "";
   const sentence = `${ending.who} ${ENDINGS[ending.kind] ?? ending.kind}${because}`;
   const full = /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
   const left = isDisclosed
