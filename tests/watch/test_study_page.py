@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from pairgossip.errors import InputError
+from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.study.rows.journey import OwnEstimate
 from pairgossip.study.service.requests import Accept, Ask, Evict, Join, Refuse, Reply, Withdraw
 from pairgossip.study.service.status import Proposal
 from tests.peer.test_reports import VALIDATION
@@ -240,6 +243,40 @@ def test_a_result_is_shown_with_its_curves(
     page.go_back()
     expect(answer.locator(".value")).to_be_visible()
     assert page.evaluate(WIDTH) <= PHONE["width"]
+
+
+def test_a_question_whose_rows_travel_has_an_estimate_of_this_peer(
+    page: Page, served: ServedStudy, made: MadeStudy
+) -> None:
+    own = OwnEstimate(
+        specification=parse_spec(AUC).text,
+        estimate=(0.8125,),
+        gossip_interval=(0.75, 0.875),
+        exchanges=1234,
+        met=3,
+        members=5,
+        rows=600,
+        updated=1.0,
+    )
+    title = "auc whose rows travel"
+    made.write(running(3, "rows", "hospital-5", title=title, travels=True, own=own))
+    visit(page, served)
+    page.get_by_role("link", name=title).click()
+    steps = page.locator("#state .steps li")
+    expect(steps.last).to_have_attribute("data-state", "now")
+    expect(steps.last).to_contain_text("rows travel")
+    answer = page.get_by_role("region", name="Result")
+    expect(answer.locator(".value")).to_have_text("own estimate 0.8125")
+    expect(answer).to_contain_text("so far, while rows travel")
+    expect(answer).to_contain_text("0.75 to 0.875")
+    expect(answer).to_contain_text("3 of 5 members, 600 rows in all")
+    final = msgspec.structs.replace(own, estimate=(0.625,), is_final=True)
+    made.write(running(3, "done", title=title, travels=True, own=final))
+    expect(answer.locator(".value")).to_have_text("own estimate 0.625")
+    expect(page.locator("#state")).to_contain_text("each member has an estimate of its own")
+    expect(page.locator("#alert")).to_be_hidden()
+    page.get_by_role("link", name="All questions").click()
+    expect(page.locator("#results li")).to_contain_text("own estimate 0.625")
 
 
 def test_members_of_whom_nothing_is_heard_come_first(

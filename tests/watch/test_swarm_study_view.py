@@ -73,6 +73,11 @@ def test_questions_come_to_their_answers(page: Page, made_up: tuple[Path, Served
     tile = page.locator("[data-total='questions answered']")
     expect(tile).to_have_text("questions answered11 open, 1 ended without an answer")
     assert_pictures_are_said(page, 1)
+    journey = page.locator(".asked li", has_text="gini of charges")
+    say(folder / "home-0", running(3, "rows", "cy", title="gini of charges", travels=True))
+    expect(journey.locator("[aria-current=step]")).to_contain_text("rows travel")
+    say(folder / "home-0", running(3, "done", title="gini of charges", travels=True))
+    expect(journey).to_contain_text("each member has an estimate of its own")
 
 
 def test_problems_come_first(page: Page, made_up: tuple[Path, Served]) -> None:

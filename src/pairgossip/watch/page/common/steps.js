@@ -2,15 +2,14 @@
 
 import { make } from "./elements.js";
 
-const FIRST = ["asked", "yes of all", "Every member decides; one no ends the question."];
-const SUMS = [
-  FIRST,
+const FIRST = [
+  ["asked", "yes of all", "Every member decides; one no ends the question."],
   ["digests", "numbers fixed", "Every member commits to its masked numbers before it sees any."],
   ["echoes", "same seen", "Every member confirms that all have committed to the same."],
   ["words", "added up", "Masked numbers are shown; only their sum can be read."],
-  ["statements", "signed", "Every member signs the result."],
 ];
-const ROWS = [FIRST, ["rows", "rows travel", "Members exchange rows until all have enough."]];
+const SUMS = [...FIRST, ["statements", "signed", "Every member signs the result."]];
+const ROWS = [...FIRST, ["rows", "rows travel", "Members exchange rows until all have enough."]];
 
 export function makeSteps({ phase, round, travels }) {
   const steps = travels ? ROWS : SUMS;

@@ -45,7 +45,11 @@ function makeEntry(question) {
 }
 
 function describeHow(question) {
-  const { phase, awaited, ending, rows } = question;
+  const { phase, awaited, ending, rows, travels } = question;
+  if (phase === "done" && travels) {
+    const text = "rows have traveled; each member has an estimate of its own";
+    return [make("p", { class: "sub", text })];
+  }
   if (phase === "done") {
     const value = formatValue(question) || "answered";
     const about = rows ? `${formatCount(rows)} rows; signed by all members` : "";

@@ -6,6 +6,7 @@ import { joinFirst } from "../common/names.js";
 import { formatValue } from "../common/numbers.js";
 import { makeSteps } from "../common/steps.js";
 import { confirm, tell } from "./confirm.js";
+import { describeOwn } from "./own.js";
 import { describeEnding, describeState, formatDate } from "./words.js";
 
 const LONG = 320; // characters of a sentence
@@ -27,7 +28,8 @@ export function makeEntry(question) {
 
 function describeHow(question) {
   if (question.phase === "done") {
-    return [make("span", { class: "figure", text: formatValue(question) || "see the result" })];
+    const found = question.travels ? describeOwn(question) : formatValue(question);
+    return [make("span", { class: "figure", text: found || "see the result" })];
   }
   if (question.phase === "ended")
     return [make("p", { class: "sub", text: describeEnding(question) })];

@@ -6,6 +6,7 @@ import { readMarkup } from "../common/markup.js";
 import { joinFirst } from "../common/names.js";
 import { makeSteps } from "../common/steps.js";
 import { makeButtons, makeLeaves, tried, withdraw } from "./entries.js";
+import { makeOwn } from "./own.js";
 import { Section } from "./section.js";
 import { describeEnding, describeState, formatDate } from "./words.js";
 
@@ -60,7 +61,8 @@ export class QuestionPage {
     const isOver = phase === "ended" && !question.is_disclosed;
     this.leaves.rename(isOver ? "What would have left this machine" : "What leaves this machine");
     this.leaves.show(question.leaves, (all) => [makeLeaves(all, { title: "" })]);
-    if (phase === "done" && !this.asked) this.showResult();
+    if (question.own) this.showOwn(question);
+    else if (phase === "done" && !question.travels && !this.asked) this.showResult();
     if (!this.text.shown) this.showText();
   }
 
@@ -74,6 +76,14 @@ export class QuestionPage {
     } else if (needsOperator) parts.push(makeButtons(question, this.look));
     else if (isOwn && phase === "asked") parts.push(makeWithdraw(question, this.look));
     return parts.filter(Boolean);
+  }
+
+  showOwn(question) {
+    const key = JSON.stringify(question.own);
+    if (key === this.own) return;
+    this.own = key;
+    this.result.replaceChildren(...makeOwn(question));
+    this.result.hidden = false;
   }
 
   async showResult() {
@@ -102,6 +112,9 @@ export class QuestionPage {
 }
 
 function toVerb(question) {
+  if (question.phase === "done" && question.travels) {
+    return "is over: rows have traveled, and each member has an estimate of its own";
+  }
   if (question.phase === "done") return "was answered, and all members have signed the result";
   const state = describeState(question);
   return state === "waits for you" ? "waits for your yes or no" : state;

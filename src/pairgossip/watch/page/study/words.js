@@ -12,13 +12,14 @@ const ENDINGS = {
   unfinished: "did not go on after numbers were shown",
 };
 
-export function describeEnding({ ending, is_disclosed: isDisclosed }) {
-  if (!ending) return isDisclosed ? "It ended after numbers were shown." : "It ended.";
+export function describeEnding({ ending, travels, is_disclosed: isDisclosed }) {
+  const shown = travels ? "Rows of this site were sent" : "Masked numbers of this site were shown";
+  if (!ending) return isDisclosed ? `It ended. ${shown}.` : "It ended.";
   const because = ending.because && ending.kind !== "left" ? `: ${ending.because}` : "";
   const sentence = `${ending.who} ${ENDINGS[ending.kind] ?? ending.kind}${because}`;
   const full = /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
   const left = isDisclosed
-    ? "Masked numbers of this site were shown, and count as disclosed."
+    ? `${shown}, and count as disclosed.`
     : "Nothing of this site was shown.";
   return `${full} ${left}`;
 }
