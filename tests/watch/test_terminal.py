@@ -179,6 +179,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--swarm", "a", "--peers", "b"], "Give --swarm or --peers, not both."),
         (["--data", "mine.csv", "--kernel", "gini"], "There is no file mine.csv: check the path."),
         (["--data", "enel"], "Unknown data set 'enel': did you mean 'engel'?"),
+        (["mine.csv"], "mine.csv is not a saved run, a .npz file: give a table with --data."),
         (["nowhere.npz"], "There is no file nowhere.npz: check the path."),
         (["--results", "nowhere"], "There is no folder nowhere: check the path."),
         (["--peers", "10.0.0.1:80"], "Metrics cannot be read from '10.0.0.1:80'"),

@@ -188,6 +188,8 @@ def _check_watched(watched: _WatchedOptions, files: tuple[Path, ...], simulated:
     table = next((str(file) for file in files if file.suffix.lower() != ".npz"), None)
     if table is not None and "data" in simulated:
         raise InputError(one_table("pairgossip watch", [table]))
+    if table is not None:
+        raise InputError(f"{table} is not a saved run, a .npz file: give a table with --data.")
     if watched.text and (files or watched.results):
         raise InputError(
             "Saved runs are shown in the page: leave out --text, or use 'pairgossip plot'."
