@@ -12,11 +12,16 @@ from pathlib import Path
 import pytest
 
 from pairgossip.cli.swarm.study_report import verdict
+from pairgossip.study.service.requests import Reply
+from pairgossip.study.service.status import QuestionStatus
+from pairgossip.swarm import study_crew
 from pairgossip.swarm.chaos import Faults
 from pairgossip.swarm.running import Report, SwarmOptions, run_swarm
 from pairgossip.swarm.study_audit import StudyAudit
-from pairgossip.swarm.study_crew import MemberPeer
+from pairgossip.swarm.study_crew import MemberPeer, Posed
 from pairgossip.swarm.study_plan import StudyPlan
+from tests.watch.members_to_watch import answered
+from tests.watch.studies import ended, running
 
 from .brisk import use_brisk_peers
 from .plans import AUC, GINI, MODEL, study_plan
@@ -93,3 +98,41 @@ def test_an_interrupted_run_is_sound_without_an_answer(tmp_path: Path) -> None:
     early = replace(report, books=replace(report.books, answers=()))  # peers may be faster
     assert verdict(early).startswith("interrupted before anything was answered; what there is")
     assert not early.is_well(within=0.5), "no value is within anything"
+
+
+def test_an_answer_may_come_after_an_end_with_words_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a member leaves: for a moment its statement is awaited in vain."""
+    states = [
+        running(1, "words"),
+        ended(1, "unfinished", "peer-04", "is gone", is_disclosed=True),
+        answered(1, 0.5),
+    ]
+    now: list[QuestionStatus] = []
+    monkeypatch.setattr(study_crew, "read_question", lambda *_: now[-1])
+    monkeypatch.setattr(study_crew, "_is_answered", lambda *_: now[-1].is_done)
+    planned = study_plan(tmp_path, AUC).questions[0]
+    (asker,) = members(tmp_path, 1)
+
+    def pose() -> Posed:
+        posed = Posed(planned, asker, 0.0)
+        posed.ask(1.0)
+        assert posed._errand is not None
+        posed._errand.reply = Reply("Asked question 1.", number=1)
+        return posed
+
+    patient, late = pose(), pose()
+    for at, state in enumerate(states):
+        now.append(state)
+        patient.follow(10.0 * at, ())
+    assert (patient.seconds, patient.failure, patient.tries) == (19.0, "", 1)
+    now[:] = [states[1]]
+    late.follow(10.0, ())
+    assert late.is_open
+    late.follow(50.0, ())
+    assert late.is_over and "is gone" in late.explain()
+    now[:] = [ended(1, "left", "peer-04", "is gone")]
+    again = pose()
+    again.follow(10.0, ())
+    assert not again.is_over and not again.is_open, "it is asked again"

@@ -37,6 +37,9 @@ _DAY = 86_400
 """Seconds for which a question stays open."""
 _MOST_TRIES = 5
 """How often a question is asked that ends without an answer, such as by another list."""
+_UNFINISHED = 30.0
+"""Seconds after which a question whose words were shown, and which has ended, is given up: until
+then the statements that it lacks may come, as from a member that has left meanwhile."""
 _AGAIN = 1.0
 """Seconds after which a peer is asked again for what it could not do."""
 
@@ -129,6 +132,8 @@ class Posed:
     """Why it is not asked any more."""
     _errand: _Errand | None = None
     _begun: float = 0.0
+    _stopped: float | None = None
+    """Since when it has ended, though its words were shown."""
 
     @property
     def is_open(self) -> bool:
@@ -163,14 +168,18 @@ class Posed:
             return
         self.name = bytes.fromhex(question.name)
         if question.is_over and not question.is_done:
-            self._end(explain(question), is_final=question.is_disclosed)
+            self._end(now, explain(question), is_disclosed=question.is_disclosed)
         elif _is_answered(self.name, self.asker, peers):
             self.seconds = now - self._begun
 
-    def _end(self, why: str, *, is_final: bool) -> None:
-        if is_final or self.tries >= _MOST_TRIES:
+    def _end(self, now: float, why: str, *, is_disclosed: bool) -> None:
+        """Ask again, unless words were shown: then wait for a while, and give up."""
+        self._stopped = now if self._stopped is None else self._stopped
+        is_late = now - self._stopped > _UNFINISHED
+        if is_late if is_disclosed else self.tries >= _MOST_TRIES:
             self.failure = why
-        self._errand = None
+        if not is_disclosed:
+            self._errand = self._stopped = None
 
     def explain(self) -> str:
         """Say why it has no answer."""
