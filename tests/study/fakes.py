@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
 from pairgossip.peer.protocol.state import Released
-from pairgossip.study.protocol.desk import Desk, Keys
+from pairgossip.study.protocol.desk import Desk, Held, Keys
 from pairgossip.study.protocol.question import Run
 from pairgossip.study.protocol.records import (
     Card,
@@ -24,7 +24,6 @@ from pairgossip.study.protocol.records import (
     topic_of,
 )
 from pairgossip.study.protocol.site import Action, Kept, Offer, Save, Send, State, Told, Verdict
-from pairgossip.study.protocol.store import Held
 from pairgossip.study.protocol.study import Progress, Study
 
 

@@ -20,7 +20,6 @@ from pairgossip.study.protocol.records import (
     encode,
     payload_of,
 )
-from pairgossip.study.protocol.site import Kept
 from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
 from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Requests
@@ -92,7 +91,7 @@ def sign_list(*sites: Site) -> None:
         me = load_identity(one.folder)
         assent = Assent(member=me.id, list=members)
         signed = msgspec.structs.replace(assent, signature=me.sign(payload_of(assent)))
-        kept.append(Kept(encode(signed)))
+        kept.append(encode(signed))
     for one in sites:
         keep_list(one.reading.home, members, kept)
 

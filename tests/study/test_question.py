@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from pairgossip.peer.protocol.program import Words as Vector
 from pairgossip.study.protocol.archive import find_rest
+from pairgossip.study.protocol.desk import Store
 from pairgossip.study.protocol.records import Digests, Echo, Ending, Words, decode, encode
-from pairgossip.study.protocol.store import Store
 from tests.study.fakes import FakeSite, Peer, ask_all, deliver
 
 MEMBERS = ("a", "b", "c", "d", "e")

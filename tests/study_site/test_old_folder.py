@@ -135,7 +135,7 @@ def pieces_of(home: StudyHome, text: str = AUC) -> tuple[Piece, ...]:
     others = Consortium(home.folder.parent, [draw_rows(seed, 140) for seed in range(1, 4)])
     question = others.question(text)
     others.close()
-    return site_of(home).offer(digest_of(question), question).pieces
+    return site_of(home, others.list).offer(digest_of(question), question).pieces
 
 
 def test_rows_that_0_2_has_told_add_nothing_to_the_same_question(old: Home, source: Path) -> None:

@@ -14,8 +14,8 @@ from pairgossip.errors import InputError
 from pairgossip.files import parse_toml
 from pairgossip.peer.bookkeeping.registers import Release, hold_registers
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.study.protocol.records import Piece, digest_of
-from pairgossip.study.protocol.site import Save
+from pairgossip.study.protocol.records import Assent, MemberList, Piece, digest_of, encode
+from pairgossip.study.protocol.site import Kept, Save
 from pairgossip.study.site.folder import StudyHome, create_study, is_study, open_study
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
@@ -39,8 +39,13 @@ def told_of(made: Consortium) -> list[Release]:
         return list(registers[place].releases)
 
 
-def site_of(home: StudyHome) -> MemberSite:
-    return MemberSite(home, load_identity(home.folder), StudyJournal(home.database, home.secrets))
+def site_of(home: StudyHome, members: MemberList | None = None) -> MemberSite:
+    """Open a site, which knows a list of members where one is given."""
+    site = MemberSite(home, load_identity(home.folder), StudyJournal(home.database, home.secrets))
+    if members is not None:
+        known = encode(Assent(member=members.ids[0], list=members))
+        site.journal.save(Save((Kept(known),)))
+    return site
 
 
 def test_a_folder_is_made_whole_and_for_its_owner_alone(tmp_path: Path) -> None:
@@ -217,7 +222,7 @@ def test_rows_that_another_study_has_told_add_nothing_unless_that_is_accepted(
     made = Consortium(tmp_path, rows)
     made.answer(AUC)
     home = create_study(tmp_path / "other", "o", tmp_path / "rows-0.csv", rehearsal=True)
-    site, question = site_of(home), made.question(AUC)
+    site, question = site_of(home, made.list), made.question(AUC)
     name = digest_of(question)
     assert site.offer(name, question).pieces == (Piece(1, 0),)
     said = " ".join(site.try_out(name, question))
@@ -284,7 +289,7 @@ def test_a_question_that_ends_with_nothing_shown_frees_its_rows_for_others(
         site.give_up(name, "withdrawn", is_disclosed=False)
         site.journal.flush()
     home = create_study(tmp_path / "other", "o", tmp_path / "rows-0.csv", rehearsal=True)
-    assert site_of(home).offer(name, question).pieces == (Piece(1, 140),)
+    assert site_of(home, made.list).offer(name, question).pieces == (Piece(1, 140),)
     again, _ = made.answer(AUC)
     assert read_answer(made.homes[0], digest_of(again)).result.rows == 560
     made.close()

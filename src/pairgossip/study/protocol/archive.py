@@ -1,4 +1,4 @@
-"""What stays of questions that have come to their end: a line each, and what was released."""
+"""Questions that have come to their end: a line stays of each, and the pieces it released."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.desk import Desk, Held
 from pairgossip.study.protocol.differences import Pieces
 from pairgossip.study.protocol.records import Digest, Question, Yes
-from pairgossip.study.protocol.store import Held
 
 _NOTE = "archive/"
 _DONE = frozenset({"question", "yes", "statement"})
@@ -29,7 +28,7 @@ class Line(msgspec.Struct, frozen=True, array_like=True):
     is_disclosed: bool
     """Whether this member has shown words, or others have before its time."""
     pieces: tuple[tuple[str, int], ...] = ()
-    """What was released, if anything was."""
+    """The pieces that were released, if any."""
 
 
 _DECODER = msgspec.msgpack.Decoder(Line)
@@ -65,7 +64,7 @@ class Archive:
 
     @property
     def released(self) -> int:
-        """Of how many questions this member has shown words."""
+        """The number of questions of which this member has shown words."""
         return sum(one.is_disclosed and one.kind != "history" for one in self.lines.values())
 
 

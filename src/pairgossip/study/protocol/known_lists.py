@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.desk import Desk, Held
 from pairgossip.study.protocol.records import (
     NO_DIGEST,
     AnyRecord,
@@ -18,7 +18,6 @@ from pairgossip.study.protocol.records import (
     MemberList,
     Never,
 )
-from pairgossip.study.protocol.store import Held
 
 ACCEPTED, EVICTED = "accepted", "evicted"
 _MOST_LISTS = 64

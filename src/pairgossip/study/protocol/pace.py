@@ -1,4 +1,4 @@
-"""How many questions of one asker are taken over time, so that nobody fills disks by asking.
+"""A limit to the questions of each asker over time, so that nobody fills disks by asking.
 
 Each question costs its asker some of a day's allowance, and gives it back once words of it were
 shown, as all members have said yes to that. What is too much for now is not kept: it is asked for
@@ -21,7 +21,7 @@ _NOTE = "asked/"
 
 
 class Pace:
-    """What is left of each asker's allowance, by this member's clock."""
+    """The rest of each asker's allowance, by this member's clock."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk

@@ -34,6 +34,7 @@ from pairgossip.errors import InputError
 from pairgossip.peer.protocol.masks import add_up, pack
 from pairgossip.peer.protocol.program import Ask, Disagreement, Kind
 from pairgossip.study.protocol import ratchet
+from pairgossip.study.protocol.desk import Held
 from pairgossip.study.protocol.records import (
     LONGEST_PUBLIC,
     LONGEST_SENTENCE,
@@ -49,7 +50,6 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.protocol.site import Action, Offer
 from pairgossip.study.protocol.standing import Standing, digest_all, hash_of
-from pairgossip.study.protocol.store import Held
 from pairgossip.text import clean_text
 
 _NO_KEY = (
@@ -61,7 +61,7 @@ _NO_WORDS = (
     "the others evict it, unless one of them has seen the numbers."
 )
 FAILURES = (Disagreement, InputError, ArithmeticError, LookupError, TypeError, ValueError)
-"""What ends a question and not the process, when a site's methods or a program raise it."""
+"""Exceptions of a site's methods or a program that end a question, and not the process."""
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(dict[str, bytes])
 
@@ -157,7 +157,7 @@ class Run(Standing):
         return self.is_done
 
     def _step(self) -> list[Action] | None:
-        """Do one thing; return None if there is none to do before others have done theirs."""
+        """Do the next thing; return None where others have to do theirs first."""
         if self.round == 0:
             return self._begin()
         if self.travels and not self._states:

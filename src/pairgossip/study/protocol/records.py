@@ -55,7 +55,7 @@ class Card(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     """Members whose rows must be together in whatever becomes known."""
     least_rows: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)] = 0
     least_cell: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)] = 0
-    """What its operator asks of rows and cells; a list keeps to the largest of its cards."""
+    """The least rows of a batch and of a cell; a list keeps to the largest of its cards."""
 
 
 class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -118,7 +118,7 @@ class Assent(_Record, frozen=True, tag="assent"):
 
 
 class Question(_Record, frozen=True, tag="question"):
-    """What a member asks all others."""
+    """A question of one member to all others."""
 
     list: Digest
     """The list of members at which it is asked."""
@@ -159,13 +159,13 @@ class Yes(_Record, frozen=True, tag="yes"):
     key: Digest
     """A fresh X25519 public key, for this question alone."""
     card: Annotated[bytes, msgspec.Meta(max_length=256)] = b""
-    """What the computation needs to know from each member beforehand."""
+    """Facts that the computation needs from each member beforehand."""
     version: Annotated[str, msgspec.Meta(max_length=64)] = ""
-    """Of the computation."""
+    """The version of the computation."""
     released: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] = 0
-    """Of how many questions it has shown words."""
+    """The number of questions of which it has shown words."""
     seen: Annotated[dict[Id, int], msgspec.Meta(max_length=MOST_MEMBERS)] = {}
-    """The most that it has seen signed of `released` of each other member."""
+    """The largest `released` that it has seen signed by each other member."""
     totals_visible: bool = False
     """Whether the totals of its rows may become known by difference."""
 
@@ -191,7 +191,7 @@ class Digests(_Record, frozen=True, tag="digest"):
     before: Digest
     """The transcript of all before: the list, the question, all yeses, all rounds."""
     public: Annotated[bytes, msgspec.Meta(max_length=LONGEST_PUBLIC)]
-    """What the round asks for, the same at all members but for rounding."""
+    """The figures that the round asks for, the same at all members but for rounding."""
     words: Digest
 
 
@@ -219,7 +219,7 @@ class Statement(_Record, frozen=True, tag="statement"):
     attempt: Annotated[int, msgspec.Meta(ge=0, le=1)]
     """1 where members' last digits differed, and all sign those of the lowest id."""
     transcript: Digest
-    """Of all rounds, or of the question itself where tables are only read."""
+    """The transcript of all rounds, or the question's name where tables are only read."""
     public: Annotated[bytes, msgspec.Meta(max_length=LONGEST_PUBLIC)]
     """The figures."""
 
@@ -255,7 +255,7 @@ AnyRecord = (
 )
 
 Slot = tuple[bytes, str, int, str]
-"""What a record is about (a list or a question), its kind, round and member."""
+"""The list or question that a record is about, its kind, round and member."""
 
 
 def topic_of(record: AnyRecord) -> bytes:

@@ -22,7 +22,7 @@ _NAMES = msgspec.msgpack.Decoder(list[str])
 
 
 class Releases:
-    """What was released, what may yet be, and what may not any more."""
+    """The pieces that were released, that may yet be, and that may not any more."""
 
     def __init__(
         self, desk: Desk, lists: Lists, archive: Archive, runs: Mapping[bytes, Run]
@@ -33,7 +33,7 @@ class Releases:
 
     @property
     def count(self) -> int:
-        """Of how many questions this member has shown words."""
+        """The number of questions of which this member has shown words."""
         return self._archive.released + sum(one.is_disclosed for one in self._runs.values())
 
     def note_seen(self, yes: Yes) -> Mapping[str, bytes | None]:
@@ -48,9 +48,9 @@ class Releases:
         return _COUNTS.decode(self._desk.notes.get(_SEEN, b"\x80"))
 
     def seen(self, members: tuple[str, ...]) -> dict[str, int]:
-        """Return of how many questions others must have shown words.
+        """Return the number of questions of which each member must have shown words.
 
-        That is what they have signed, and all results that are known to be signed by them.
+        It follows from the numbers that they have signed, and from the results they have signed.
         """
         signed, counts = self._signed, Counter[str]()
         lines = self._archive.lines.values()

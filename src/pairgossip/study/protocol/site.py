@@ -24,7 +24,7 @@ class Reserved(InputError):
 
 
 class Verdict(NamedTuple):
-    """What a site's operator says of a question, by policy or by hand."""
+    """An answer to a question by a site's operator: by policy, or by hand."""
 
     answer: Literal["yes", "no", "ask"]
     """"ask" waits for the operator."""
@@ -32,7 +32,7 @@ class Verdict(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """What a yes says of a site's rows."""
+    """The part of a yes that is about a site's rows."""
 
     disclosure: bytes
     """The digest of the words in which the operator was told what leaves."""
@@ -40,9 +40,9 @@ class Offer(NamedTuple):
     pieces: tuple[Piece, ...]
     card: bytes = b""
     version: str = ""
-    """Of the computation; all members must have it in common."""
+    """The version of the computation, which all members must have in common."""
     columns: frozenset[str] = frozenset()
-    """What is released of the pieces, by names under which the same is always the same."""
+    """The columns that are released of the pieces; a column always has the same name."""
 
 
 class Site(Protocol):

@@ -22,9 +22,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from pairgossip.study.protocol.desk import Held, Store
 from pairgossip.study.protocol.records import LONGEST_WORDS, VERSION, Digest, decode, digest_of
 from pairgossip.study.protocol.site import Action, Send
-from pairgossip.study.protocol.store import Held, Store
 
 LONGEST_FRAME = 1 << 20
 """Bytes of a frame, unless it gives one record alone; a longer one is refused."""
@@ -33,9 +33,9 @@ _MOST_TOPICS = 1 << 13
 """Topics and digests in a frame; more are refused, or told later."""
 _MOST_DIGESTS = 1 << 14
 _MOST_BYTES = 1 << 22
-"""What a member is sent in answer between two contacts, but for the record that exceeds it."""
+"""Bytes of answers to a member between two contacts; the record that exceeds them is the last."""
 _MOST_REPEATS = 3
-"""How often it is sent the same record, or a record is asked of others, between two contacts."""
+"""Times that it is sent the same record, or that others are asked for one, between two contacts."""
 _SESSION = 8
 _MOST_STRANGE = 256
 """Topics unknown here that a member is asked for at once."""
@@ -50,7 +50,7 @@ class _Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class Have(_Frame, frozen=True, tag="have"):
-    """What a member has, topic by topic."""
+    """A fingerprint of each topic that a member has."""
 
     version: int
     topics: Annotated[dict[Digest, _Print], msgspec.Meta(max_length=_MOST_TOPICS)]
@@ -73,7 +73,7 @@ class Ids(_Frame, frozen=True, tag="ids"):
 
 
 class Want(_Frame, frozen=True, tag="want"):
-    """What a member asks for; of the archive, names of questions."""
+    """The digests of records that a member asks for; of the archive, names of questions."""
 
     topic: Digest
     digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
@@ -90,7 +90,7 @@ _DECODER: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Have | Ids | Wa
 
 
 def decode_frame(frame: bytes) -> Have | Ids | Want | Give | None:
-    """Return what is in a frame; None for bytes that are none."""
+    """Return what is in a frame; None for bytes that are not a frame."""
     if len(frame) > _LONGEST_GIVE:
         return None
     try:
@@ -107,7 +107,7 @@ def encode_frame(message: Have | Ids | Want | Give) -> bytes:
 
 
 class Spreading:
-    """What this member tells, asks and gives others."""
+    """All that this member tells others, asks them for, and gives them."""
 
     def __init__(
         self,
@@ -150,6 +150,8 @@ class Spreading:
     def answer_have(self, sender: str, have: Have) -> list[Action]:
         """Send the digests of topics that differ."""
         self._sessions[sender] = have.session
+        if self._has_enough(sender):
+            return []
         answers, mine = list[Action](), dict.fromkeys(self._visible(sender))
         for topic in mine:
             if have.topics.get(topic) != self._store.fingerprint(topic):
@@ -179,34 +181,36 @@ class Spreading:
 
     def answer_ids(self, sender: str, ids: Ids) -> list[Action]:
         """Give what is missing there, and want what is missing here."""
+        if self._has_enough(sender):
+            return []
         if ids.topic == ARCHIVE:
             known = {*self._names(sender), *self._visible(sender)}
             return self._want(sender, ids.topic, [one for one in ids.digests if one not in known])
         if (left := self._recall(sender, ids.topic)) is not None:
             theirs = set(ids.digests)
             lacking = [one for one in left if _digest(one) not in theirs]
-            return [] if ids.is_over else self._give(sender, lacking)
+            return [] if ids.is_over else self.give(sender, lacking)
         answers, theirs = list[Action](), set(ids.digests)
         if ids.topic in set(self._visible(sender)) and not ids.is_over:
             shown = (one for one in self._store.all_of(ids.topic) if one.is_shown)
-            answers += self._give(
-                sender, [one.content for one in shown if one.digest not in theirs]
-            )
+            answers += self.give(sender, [one.content for one in shown if one.digest not in theirs])
         lacking_here = [one for one in ids.digests if self._store.find(one) is None]
         return answers + self._want(sender, ids.topic, lacking_here)
 
     def answer_want(self, sender: str, want: Want) -> list[Action]:
         """Give what is asked for."""
+        if self._has_enough(sender):
+            return []
         wanted = set(want.digests)
         if want.topic == ARCHIVE:
             left = [self._recall(sender, name) or () for name in want.digests[:_MOST_STRANGE]]
-            return self._give(sender, [content for one in left for content in one])
+            return self.give(sender, [content for one in left for content in one])
         if (archived := self._recall(sender, want.topic)) is not None:
-            return self._give(sender, [one for one in archived if _digest(one) in wanted])
+            return self.give(sender, [one for one in archived if _digest(one) in wanted])
         if want.topic not in set(self._visible(sender)):
             return []
         held = [one for one in self._store.all_of(want.topic) if one.digest in wanted]
-        return self._give(sender, [one.content for one in held if one.is_shown])
+        return self.give(sender, [one.content for one in held if one.is_shown])
 
     def _want(self, sender: str, topic: bytes, digests: Sequence[bytes]) -> list[Action]:
         """Ask for records that few others were asked for; one that sends none blocks nobody."""
@@ -216,7 +220,8 @@ class Spreading:
         self._asked.update(asked)
         return self._send(sender, Want(topic, tuple(asked), self._sessions.get(sender, b"")))
 
-    def _give(self, sender: str, contents: Sequence[bytes]) -> list[Action]:
+    def give(self, sender: str, contents: Sequence[bytes]) -> list[Action]:
+        """Give records, each a few times between two contacts."""
         answers, together, size = list[Action](), list[bytes](), 0
         for content in contents:
             place = sender, hashlib.sha256(content).digest()
@@ -232,11 +237,15 @@ class Spreading:
 
     def _send(self, sender: str, message: Have | Ids | Want | Give) -> list[Action]:
         """Send an answer, unless its receiver was sent too much since the last contact."""
-        if self._spent[sender] > _MOST_BYTES:
+        if self._has_enough(sender):
             return []
         frame = encode_frame(message)
         self._spent[sender] += len(frame)
         return [Send(sender, frame)]
+
+    def _has_enough(self, sender: str) -> bool:
+        """Whether a member gets no more before the next contact, so that nothing is looked up."""
+        return self._spent[sender] > _MOST_BYTES
 
 
 def _digest(content: bytes) -> bytes:

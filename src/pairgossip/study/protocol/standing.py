@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from pairgossip.peer.protocol.program import Ask, Kind, Rounds
-from pairgossip.study.protocol.desk import Desk
+from pairgossip.study.protocol.desk import Desk, Held
 from pairgossip.study.protocol.records import Ending, EndingKind, Question, Words, Yes
-from pairgossip.study.protocol.store import Held
 
 Phase = Literal["asked", "digests", "echoes", "words", "rows", "statements", "done", "ended"]
 
@@ -26,7 +25,7 @@ class Ended(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a question is, as this member sees it."""
+    """The state of a question, as this member sees it."""
 
     name: bytes
     """The digest of its question."""
@@ -201,7 +200,7 @@ class Standing:
 
     @property
     def phase(self) -> Phase:
-        """What the question waits for."""
+        """The phase in which the question waits."""
         if self.is_done:
             return "done"
         if self.ending is not None:

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pairgossip.errors import InputError
-from pairgossip.study.protocol.admission import MOST_OPEN
 from pairgossip.study.protocol.archive import Line
 from pairgossip.study.protocol.audience import Audience
-from pairgossip.study.protocol.desk import Desk, Keys
-from pairgossip.study.protocol.hearing import Hearing
+from pairgossip.study.protocol.desk import Desk, Held, Keys
+from pairgossip.study.protocol.hearing import MOST_OPEN, Hearing
 from pairgossip.study.protocol.lists import Lists
 from pairgossip.study.protocol.pace import MOST_A_DAY
 from pairgossip.study.protocol.question import Run
@@ -34,7 +33,6 @@ from pairgossip.study.protocol.records import (
 from pairgossip.study.protocol.site import Action, Site, State
 from pairgossip.study.protocol.spreading import Spreading
 from pairgossip.study.protocol.standing import Ended, Phase, Progress
-from pairgossip.study.protocol.store import Held
 
 __all__ = ["Ended", "Keys", "Phase", "Progress", "Study"]
 

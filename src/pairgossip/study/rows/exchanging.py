@@ -66,7 +66,7 @@ SendFrame = Callable[[str, bytes], None]
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """What was seen on the way, so that a restart does not forget it."""
+    """Facts of the way so far, so that a restart does not forget them."""
 
     masses: MassHistory
     met: tuple[str, ...]

@@ -37,7 +37,7 @@ _PURPOSE = b"pairgossip study rows 1\x00"
 
 
 class OwnEstimate(Errors, frozen=True, kw_only=True):
-    """What one member has found by exchanging rows: its own, which no other has or has signed."""
+    """The estimate of one member by exchanging rows: its own, which no other has or has signed."""
 
     specification: str
     """The canonical text of the question."""
@@ -48,7 +48,7 @@ class OwnEstimate(Errors, frozen=True, kw_only=True):
     """Members of which a row has passed by, this one among them."""
     members: int
     rows: int
-    """Of all members."""
+    """The number of rows of all members."""
     updated: float
     is_final: bool = False
     """Whether rows do not travel any more, and those of others are erased here."""
@@ -83,7 +83,7 @@ class Journey:
     yeses: Mapping[str, Yes]
     draws: Callable[[bytes], bytes]
     counts: Mapping[str, int] | None = None
-    """How many rows each member has; None before all have told."""
+    """The rows of each member; None before all have told."""
     has_enough: bool = False
     """Whether this member may sign that it has exchanged enough."""
     failure: str = ""
@@ -118,7 +118,7 @@ class RowsProgram:
     def __init__(self, journey: Journey) -> None:
         self._journey = journey
         self._public: bytes | None = None
-        """What all sign in the end; None before it is known how many rows each member has."""
+        """The bytes that all sign in the end; None before each member's rows are known."""
         self._is_asked = False
         """Whether rows were asked for: they are, if only to be told that it is too late."""
 

@@ -14,7 +14,6 @@ from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.identity.relays import refuse_address
 from pairgossip.study.protocol.records import Assent, Card, MemberList, decode
-from pairgossip.study.protocol.site import Kept
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.text import TLS, parse_address
 
@@ -78,7 +77,7 @@ def keep_address(home: StudyHome, address: str | None) -> None:
 def find_card(home: StudyHome, identity: Identity) -> Card:
     """Return this peer as it stands on the list, or as others are invited to put it on one.
 
-    That stays, whatever becomes of its policy: else others would wait for a member that is none.
+    That stays, whatever becomes of its policy: else others would wait for a card that nobody signs.
     """
     signed = read_list(home)
     listed = () if signed is None else signed.list.members
@@ -102,11 +101,10 @@ def _least_of(home: StudyHome) -> tuple[int, int, int]:
     return policy.least_members, policy.least_rows, policy.least_cell
 
 
-def keep_list(home: StudyHome, current: MemberList, records: Iterable[Kept]) -> None:
-    """Keep the list with its signatures, for invitations."""
+def keep_list(home: StudyHome, current: MemberList, records: Iterable[bytes]) -> None:
+    """Keep the list with its signatures, which are among the records, for invitations."""
     signatures = {}
-    for kept in records:
-        record = decode(kept.content)
+    for record in map(decode, records):
         if isinstance(record, Assent) and record.list == current:
             signatures[record.member] = record.signature
     content = msgspec.msgpack.encode(SignedList(current, signatures))

@@ -13,7 +13,6 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes
 from pairgossip.peer.identity.certificates import name_in_certificate
 from pairgossip.study.service.membership import SignedList, read_list
 from pairgossip.study.service.requests import AnyRequest, Requests
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
 
 _POLL = 0.05
 """Seconds between two looks at a question that is waited for."""
-_LARGEST_TABLE = 1 << 26
-"""Bytes of a table; a longer one is refused."""
 _SHORTEST_NAME = 6
-"""Digits of a question's name by which it may be called; numbers of so many digits are rare."""
+"""Digits of a question's name by which it may be called; numbers seldom have as many."""
 
 
 class StudyReading:
@@ -107,7 +104,7 @@ class StudyReading:
         return False
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
-        """Return a question once it is over, or as it is after so many seconds."""
+        """Return a question once it is over, or as it is when the time is up."""
         end = float("inf") if seconds is None else time.monotonic() + seconds
         while not (question := self.question(which)).is_over and time.monotonic() < end:
             time.sleep(_POLL)
@@ -137,7 +134,7 @@ class StudyReading:
 
     def table(self, which: int | str) -> bytes:
         """Return the table that a result was read from, or say why there is none."""
-        from pairgossip.peer.sums.batches import digest_table
+        from pairgossip.study.site.tables import read_table_file
 
         question = self.question(which)
         result = self.result(question.number).result
@@ -146,14 +143,8 @@ class StudyReading:
                 f"The answer to question {question.number} is read from no table: it is a model's, "
                 "or no table was made."
             )
-        path = self.home.tables / f"{question.name}.table"
-        table = read_bytes(path, _LARGEST_TABLE)
-        if digest_table(table).hex() != result.table:
-            raise InputError(
-                f"{path} is not the table that all members have signed: put another's copy in its "
-                "place."
-            )
-        return table
+        name, digest = bytes.fromhex(question.name), bytes.fromhex(result.table)
+        return read_table_file(self.home.tables, name, digest)
 
     def summary(self, which: int | str) -> Summary:
         """Return the counts of a question's table as a summary, which answers further questions."""

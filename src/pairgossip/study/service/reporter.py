@@ -18,7 +18,7 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.reports.catalog import find_report
 from pairgossip.peer.service.status import NeighborStatus
 from pairgossip.peer.specification.canonical_text import decode_spec
-from pairgossip.study.protocol.records import Card, MemberList
+from pairgossip.study.protocol.records import NO_DIGEST, Card, MemberList
 from pairgossip.study.protocol.study import Phase, Progress, Study
 from pairgossip.study.rows.journey import OwnEstimate, read_estimate
 from pairgossip.study.service import status as files
@@ -121,7 +121,7 @@ class StudyReporter:
         if current is None or current == self._list:
             return False
         self._list = current
-        keep_list(self._home, current, self._journal.load().records)
+        keep_list(self._home, current, self._journal.records_of(NO_DIGEST))
         return True
 
     def _follow_questions(self, *, is_due: bool) -> bool:

@@ -26,7 +26,7 @@ _NAMED = ("label", "by", "within", "weight")
 
 @lru_cache(maxsize=64)
 def read_text(text: str) -> Spec:
-    """Return the specification of a question; raise `InputError` for a text that is none."""
+    """Return the specification of a question; raise `InputError` for any other text."""
     return restore_spec(text)
 
 

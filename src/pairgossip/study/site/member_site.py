@@ -61,19 +61,11 @@ class MemberSite:
     ----------
     home, identity, journal
         The folder, who the member is, and its journal, which is open.
-    find_list
-        Gives a list of members by its digest; by default from the journal.
     """
 
-    def __init__(
-        self,
-        home: StudyHome,
-        identity: Identity,
-        journal: StudyJournal,
-        find_list: Callable[[bytes], MemberList | None] | None = None,
-    ) -> None:
+    def __init__(self, home: StudyHome, identity: Identity, journal: StudyJournal) -> None:
         self.home, self.identity, self.journal = home, identity, journal
-        self._find_list = find_list or partial(list_of, journal)
+        self._lists: dict[bytes, MemberList] = {}
         self._last_settings = home.read_settings()
         self.batches = Batches(journal)
         self.record = Disclosures(home.disclosures, journal)
@@ -91,7 +83,7 @@ class MemberSite:
         settings = self._settings
         declared = frozenset[str]().union(*(one.columns for one in self.batches))
         others = [one for one in self.offers if one.question != name]
-        members = self._find_list(question.list)
+        members = self._find_list(question)
         return judge(question, settings, members, declared, others, me=self.identity.id)
 
     def offer(self, name: bytes, question: Question) -> Offer:
@@ -109,16 +101,9 @@ class MemberSite:
         """Return the computation that all members go through."""
         if not read_text(question.text).is_sums:
             return RowsProgram(self._go_along(name, question, yeses))
-        members, policy = self._find_list(question.list), self._settings.policy
-        computing = Computing(
-            self.identity.id,
-            self.offers,
-            self.answers,
-            self._read_rows,
-            policy.least_members if members is None else members.least_members,
-        )
-        ids = () if members is None else members.ids
-        return computing.make_program(name, question, yeses, ids)
+        me, members = self.identity.id, self._find_list(question)
+        parts = me, self.offers, self.answers, self._read_rows, members.least_members
+        return Computing(*parts).make_program(name, question, yeses, members.ids)
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
         """Write into the record of disclosures what is shown next, with the next save."""
@@ -149,8 +134,8 @@ class MemberSite:
 
     def _go_along(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Journey:
         """Return the journey of a question whose rows travel, by the yeses of all."""
-        members, entry = self._find_list(question.list), self.offers.get(name)
-        if members is None or entry is None or entry.state == "ended":
+        members, entry = self._find_list(question), self.offers.get(name)
+        if entry is None or entry.state == "ended":
             raise InputError("This site has not accepted the question, or has given it up.")
         if entry.pieces != yeses[self.identity.id].pieces:  # some wait for other members' rows
             self.offers.change(name, pieces=yeses[self.identity.id].pieces)
@@ -245,8 +230,7 @@ class MemberSite:
             batches = [one for one in self.batches if one.number in entry.named]
         else:
             batches = self._choose_batches(name, question)
-        members = self._find_list(question.list)
-        names = {} if members is None else {one.id: one.name for one in members.members}
+        names = {one.id: one.name for one in self._find_list(question).members}
         is_visible = name.hex() in self._visible
         settings = self._settings
         return describe_question(question, settings, batches, names, is_visible=is_visible)
@@ -297,6 +281,14 @@ class MemberSite:
         with contextlib.suppress(InputError):
             self._last_settings = self.home.read_settings()
         return self._last_settings
+
+    def _find_list(self, question: Question) -> MemberList:
+        """Return the list at which a question was asked."""
+        members = self._lists.get(question.list) or list_of(self.journal, question.list)
+        if members is None:
+            raise InputError("This site does not know the list of members that was asked.")
+        self._lists[question.list] = members
+        return members
 
     def _read_rows(self, entry: Entry) -> FloatArray:
         """Read the rows again that an entry adds."""

@@ -106,7 +106,7 @@ class TableProgram(_Stating, StatisticsProgram):
     noise
         Gives what this site adds to its counts, where the specification asks for noise.
     least_members
-        Sums are made where more members than this add rows, or so many if cells are counted.
+        The least number of members that add rows; one more where small counts are hidden.
     """
 
     def __init__(

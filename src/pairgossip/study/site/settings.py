@@ -87,7 +87,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_numbers: int = _MOST_NUMBERS
     """Questions that ask for more numbers of a site are refused."""
     most_open: int = _MOST_OPEN
-    """Further questions of a member with so many open ones are refused."""
+    """Further questions of a member with as many open ones are refused."""
     most_columns: int = _MOST_COLUMNS
     """Questions for more score columns, in the whole study, are refused."""
     epsilon: float | None = None

@@ -125,7 +125,7 @@ class Answers:
     def read_tables(
         self, questions: Sequence[bytes], layout: bytes
     ) -> tuple[Sequence[Answer], Sequence[bytes]]:
-        """Return the answers that a question reads, with their tables; refuse what is none."""
+        """Return the answers that a question reads, with their tables; refuse any other name."""
         answers = []
         for name in questions:
             answer = self._answers.get(name)
@@ -143,17 +143,10 @@ class Answers:
 
     def read(self, answer: Answer) -> bytes:
         """Return the table of an answer, if it is the one that all members have signed."""
-        path = self._path(answer.question)
-        table = read_bytes(path, _LARGEST)
-        if digest_table(table) != answer.table:
-            raise InputError(
-                f"{path} is not the table that all members have signed: put another's copy in its "
-                "place."
-            )
-        return table
+        return read_table_file(self._folder, answer.question, answer.table)
 
     def _path(self, question: bytes) -> Path:
-        return self._folder / f"{question.hex()}{_ENDING}"
+        return _find_table(self._folder, question)
 
     def _write(self, question: bytes, table: bytes) -> None:
         try:
@@ -162,6 +155,22 @@ class Answers:
         except OSError as problem:
             raise files.unwritable(self._folder, problem) from None
         files.replace(self._path(question), table)
+
+
+def read_table_file(folder: Path, question: bytes, digest: bytes) -> bytes:
+    """Return the table of a question; refuse one with another digest than all have signed."""
+    path = _find_table(folder, question)
+    table = read_bytes(path, _LARGEST)
+    if digest_table(table) != digest:
+        raise InputError(
+            f"{path} is not the table that all members have signed: put another's copy in its "
+            "place."
+        )
+    return table
+
+
+def _find_table(folder: Path, question: bytes) -> Path:
+    return folder / f"{question.hex()}{_ENDING}"
 
 
 def join_covered(answers: Sequence[Answer], added: Mapping[str, Sequence[Piece]]) -> Covered:
