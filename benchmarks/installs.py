@@ -27,11 +27,11 @@ SETS = ("base", "tables", "lab", "watch", "watch,cluster,sql")
 def install(extras: Sequence[str], folder: Path) -> Path:
     """Install the package with extras into an environment, and return where packages are."""
     venv.create(folder, symlinks=True)
-    python = folder / "bin" / "python"
-    pinned = [sys.executable, ROOT / ".ci" / "install_pinned.py", "--python", python, *extras]
+    python, script = str(folder / "bin" / "python"), str(ROOT / ".ci" / "install_pinned.py")
+    pinned = [sys.executable, script, "--python", python, *extras]
     subprocess.run(pinned, check=True)
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
-    subprocess.run([*pip, "--disable-pip-version-check", ROOT], check=True)
+    subprocess.run([*pip, "--disable-pip-version-check", str(ROOT)], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
     return packages
 

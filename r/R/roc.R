@@ -29,11 +29,12 @@ print.pg_roc <- function(x, n = 6, ...) {
   found <- attr(x, "validation")
   if (!is.null(found)) {
     negatives <- found$rows - found$positives
-    cat(sprintf(
-      "ROC curve of %s positive rows (%s) and %s negative: AUC %s\n",
-      group_digits(found$positives), found$positive, group_digits(negatives),
-      format_answer(found$discrimination$auc, found$level)
-    ))
+    positive <- if (is.null(found$positive)) "" else paste0(" (", found$positive, ")")
+    cat(
+      "ROC curve of ", group_digits(found$positives), " positive rows", positive, " and ",
+      group_digits(negatives), " negative: AUC ",
+      format_answer(found$discrimination$auc, found$level), "\n", sep = ""
+    )
   }
   shown <- as.data.frame(x)[intersect(c("threshold", "fpr", "tpr", "precision"), names(x))]
   print(utils::head(shown, n), row.names = FALSE, digits = 4)
@@ -61,6 +62,7 @@ autoplot.pg_roc <- function(object, band = TRUE, ...) {
     ggplot2::geom_abline(linetype = "dashed", color = "grey60") +
     Filter(Negate(is.null), regions) +
     ggplot2::geom_path(color = color) +
+    ggplot2::geom_point(data = list_agreed(object), color = color) +
     ggplot2::coord_equal(xlim = c(0, 1), ylim = c(0, 1)) +
     ggplot2::labs(x = "1 - specificity", y = "sensitivity", subtitle = describe_roc(object, band))
 }
@@ -73,6 +75,13 @@ draw_region <- function(region, color, opacity) {
     tpr = c(region$lower$tpr, rev(region$upper$tpr))
   )
   ggplot2::geom_polygon(data = outline, fill = color, alpha = opacity)
+}
+
+# The points of the curve at the thresholds that were agreed on.
+list_agreed <- function(object) {
+  points <- attr(object, "validation")$thresholds
+  read <- function(name) vapply(points, function(one) or_na(one[[name]]$value), double(1))
+  data.frame(fpr = 1 - read("specificity"), tpr = read("sensitivity"))
 }
 
 describe_roc <- function(object, band) {
