@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairgossip_paper.reproduction import Reproduction
 
 _CONNECT_SECONDS = 10
-"""How long a Dask scheduler may take to answer; after that it is not there."""
+"""Seconds to wait for a Dask scheduler; after them it counts as missing."""
 _LINES_WIDTH = 9
 """Width in characters of the column of lines: some rows list many, and the evidence needs room."""
 
@@ -40,7 +40,7 @@ def write_experiments() -> None:
 
 
 def run_reproduction(only: Iterable[str], *, dask: str | None, **arguments: Any) -> int:
-    """Call `reproduce` with experiments separated by commas, and say what came of it."""
+    """Call `reproduce` with experiments separated by commas, and write the outcome."""
     from pairgossip_paper.reproduction import reproduce
 
     begun = time.monotonic()

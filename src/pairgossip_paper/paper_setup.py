@@ -1,4 +1,4 @@
-"""What experiments share: the paper's graphs and data, other networks, the parts of errors."""
+"""Shared parts of experiments: the paper's graphs and data, other networks, error curves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pairgossip_paper import framework as fw
 
 NODES = 699
 SIDE = 26
-"""Of the torus taken for the paper's "2D grid": 26 x 26 fits the printed gap, on 676 rows."""
+"""Side of the torus that stands for the paper's "2D grid": 26 x 26 fits the gap, on 676 rows."""
 GRAPHS = ("complete", "watts-strogatz", "torus")
 """From the best to the least connected."""
 COLORS = {"complete": "#0072B2", "watts-strogatz": "#009E73", "torus": "#D55E00"}
@@ -37,7 +37,7 @@ FRANCS = "Belgian francs"
 PRINTED_GAPS = {"complete": 2.86e-3, "watts-strogatz": 1.82e-4, "torus": 4.30e-5}
 """The paper's lambda_(n-1)/|E|, lines 617 to 619."""
 _DEALING = 2
-"""The child of the seed that deals rows to nodes: rows that are neighbors in a file are alike."""
+"""The child of the seed that deals rows to nodes at random: neighbors in a file are alike."""
 _BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
 MATTERS = 0.1
@@ -47,7 +47,7 @@ _SPREAD_TOLERANCE = 0.05
 
 
 def faster_claim(name: str, source: str, ends: Sequence[float], evidence: str) -> fw.Claim:
-    """Judge what the paper says of speed from final objectives, best-connected graph first."""
+    """Judge the paper's statement on speed by final objectives, best-connected graph first."""
     return fw.Claim(
         f"faster-{name}",
         "Better-connected networks exhibit faster convergence; the complete and "
@@ -59,7 +59,7 @@ def faster_claim(name: str, source: str, ends: Sequence[float], evidence: str) -
 
 
 def dispersion_claim(name: str, source: str, spreads: Sequence[float], evidence: str) -> fw.Claim:
-    """Judge what the paper says of dispersion from final spreads, best-connected graph first."""
+    """Judge the paper's statement on dispersion by final spreads, best-connected graph first."""
     return fw.Claim(
         f"dispersion-{name}",
         "The dispersion of the local estimates decreases as network connectivity improves.",
@@ -70,9 +70,9 @@ def dispersion_claim(name: str, source: str, spreads: Sequence[float], evidence:
 
 
 def _judge_order(ordered: Sequence[float], tolerance: float = 0.0) -> fw.Verdict:
-    """Judge the order alone, as the paper states it; in part where only the best is ahead.
+    """Judge the order alone, as the paper states it; in part if only the best is ahead.
 
-    How far apart the ends are is evidence: the paper does not say by how much.
+    The distance between the ends is only evidence: the paper names none.
     """
     best, middle, worst = ordered
     if best >= (1 - tolerance) * min(middle, worst):
@@ -83,7 +83,7 @@ def _judge_order(ordered: Sequence[float], tolerance: float = 0.0) -> fw.Verdict
 def describe_order(
     iterations: IntArray, best: FloatArray, middle: FloatArray, worst: FloatArray
 ) -> str:
-    """Say from which iteration on three curves are in this order up to the end."""
+    """Name the iteration from which three curves stay in this order."""
     is_in_order = (best < middle) & (middle < worst)
     if not is_in_order[-1]:
         return "They are not in this order at the end."
@@ -93,7 +93,7 @@ def describe_order(
 
 
 class NodeRows(NamedTuple):
-    """Rows as they lie on the nodes of a graph."""
+    """The rows on the nodes of a graph."""
 
     X: FloatArray
     y: Any
@@ -112,7 +112,7 @@ def network(name: str, nodes: int, seed: int, sides: tuple[int, int] | None = No
 
 
 def paper_nodes(name: str) -> int:
-    """Return how many nodes one of the paper's graphs has."""
+    """Return the number of nodes of one of the paper's graphs."""
     return SIDE * SIDE if name == "torus" else NODES
 
 
@@ -123,7 +123,7 @@ def paper_graph(name: str, seed: int) -> Graph:
 
 @cache
 def settle_sweeps(graph: Graph, method: str) -> Timetable:
-    """Return what a method takes for ordered exchanges on a graph, which may be random ones."""
+    """Return a method's timetable for ordered exchanges on a graph, which may be random ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowSchedule)
         return settle_timetable(ORDERED, graph, UNIFORM_EDGES, find_method(method, "sync"))
@@ -136,7 +136,7 @@ def deal_rows(X: FloatArray, y: Any, nodes: int, seed: int) -> NodeRows:
 
 
 def incomes(nodes: int, seed: int) -> FloatArray:
-    """Deal the incomes of as many households of Engel's to the nodes, in Belgian francs."""
+    """Deal incomes of Engel's households to the nodes, one each, in Belgian francs."""
     income = engel()["income"]
     return deal_rows(income, income, nodes, seed).X
 
@@ -144,7 +144,7 @@ def incomes(nodes: int, seed: int) -> FloatArray:
 def income_quantiles(nodes: int) -> FloatArray:
     """Return the same distribution of incomes for any number of nodes, in increasing order.
 
-    So what changes with the number of nodes is the network, not the luck of a sample.
+    Then only the network changes with the number of nodes, and no sample.
     """
     return np.quantile(engel()["income"], (np.arange(nodes) + 0.5) / nodes)
 
@@ -211,7 +211,7 @@ class ErrorCurve:
 
     run: Run
     value: float
-    """The statistic, which errors are relative to."""
+    """The statistic; errors are relative to it."""
 
     @cached_property
     def _sent(self) -> IntArray:
@@ -224,7 +224,7 @@ class ErrorCurve:
 
     @property
     def messages(self) -> FloatArray:
-        """Messages sent, between sites where there are any."""
+        """Messages sent; with sites, between these."""
         return self.run.messages[self._sent].astype(np.float64)
 
     @property
@@ -234,7 +234,7 @@ class ErrorCurve:
 
     @property
     def bytes_per_message(self) -> float:
-        """How long a message is on average."""
+        """The mean length of a message in bytes."""
         return float(self.bytes[-1] / self.messages[-1])
 
     @cached_property
@@ -249,7 +249,7 @@ class ErrorCurve:
 
     @property
     def noise(self) -> FloatArray:
-        """Relative standard errors of the error, by the scatter over trials; 0 of a single one."""
+        """Relative standard errors of the error, by the scatter over trials; 0 for one trial."""
         squares = self.trial_error**2
         scatter = squares.std(axis=0) / squares.mean(axis=0)
         return np.asarray(scatter / (2 * math.sqrt(max(len(squares) - 1, 1))))
@@ -265,7 +265,7 @@ class ErrorCurve:
         return np.exp(np.interp(np.log(amount), x, y))
 
     def needed(self, level: float, against: str = "messages") -> float | None:
-        """Return the messages, or bytes, after which the error stays below a level, if it does."""
+        """Return the messages, or bytes, after which the error stays below a level, or None."""
         above = np.flatnonzero(self.error >= level)
         sent = getattr(self, against)
         if not len(above):
@@ -281,7 +281,7 @@ class ErrorCurve:
 def read_curves(
     kind: type[AnyCurve], results: fw.Results, ways: Iterable[str]
 ) -> dict[str, dict[str, AnyCurve]]:
-    """Return the errors of all ways that were run on networks, of which facts give the value."""
+    """Return the errors of all ways that were run, by network; facts give the value."""
     keys = list(ways)
     return {
         name: {
@@ -292,24 +292,24 @@ def read_curves(
 
 
 def price(amount: float | None) -> int | str:
-    """Return an amount for a cell of a table; None if it was not reached."""
+    """Format an amount for a cell of a table; None was not reached."""
     return "not reached" if amount is None else round(amount)
 
 
 def format_price(amount: float | None) -> str:
-    """Return an amount for a list in a sentence."""
+    """Format an amount for a list in a sentence."""
     return "not reached" if amount is None else f"{round(amount):,}"
 
 
 def describe_price(amount: float | None, sent: float) -> str:
-    """Return an amount for a sentence; if it was not reached, that it is more than was sent."""
+    """Format an amount for a sentence; one that was not reached is more than was sent."""
     return f"more than {round(sent):,}" if amount is None else format_price(amount)
 
 
 def exact_bias(H: FloatArray, graph: Graph, iterations: IntArray, **method: Any) -> FloatArray:
     """Return expected estimates minus the target, shape (iterations, nodes).
 
-    Estimates are linear and exact for constants: the bias comes without cancellation.
+    Estimates are linear and exact for constants, so the bias needs no subtraction of large numbers.
     """
     axis = -1 if method.get("method") == "u1" else None
     return expected_estimates(H - H.mean(axis=axis, keepdims=True), graph, iterations, **method)
@@ -323,29 +323,29 @@ def root_mean_square(values: FloatArray) -> FloatArray:
 class ErrorParts(NamedTuple):
     """Root mean squares over nodes and trials; their squares add up to that of the error.
 
-    This is so in expectation: `remainder` is what the trials' chance leaves of it.
+    They do so in expectation; `remainder` is the difference in these trials.
     """
 
     bias: FloatArray
-    """Of a node's expectation, which is exact."""
+    """The distance of a node's exact expectation from the target."""
     disagreement: FloatArray
-    """Of the fluctuation of a node about the network's mean."""
+    """The fluctuation of a node about the network's mean."""
     mean_fluctuation: FloatArray
-    """Of the network's mean about its exact expectation."""
+    """The fluctuation of the network's mean about its exact expectation."""
     remainder: FloatArray
     """The square of the error minus the squares of the parts."""
 
     @property
     def fluctuation(self) -> FloatArray:
-        """Of a node about its own expectation."""
+        """The fluctuation of a node about its own expectation."""
         return np.asarray(np.hypot(self.disagreement, self.mean_fluctuation))
 
 
 def error_parts(run: Run, bias: Sequence[float], mean_bias: Sequence[float]) -> ErrorParts:
-    """Take a run's error apart, given exact biases: of nodes in root mean square, of the mean.
+    """Return the parts of a run's error, given the exact biases of nodes and of the mean.
 
-    Estimates of single nodes are not needed: their spread is recorded, and what of it is the
-    spread of their biases is known.
+    Those of nodes are root mean squares. Estimates of single nodes are not needed: their spread is
+    recorded, and the part of it that is the spread of their biases is known.
     """
     of_nodes, of_mean = np.asarray(bias), np.asarray(mean_bias)
     about = run.trial_mean - np.mean(run.target) - of_mean

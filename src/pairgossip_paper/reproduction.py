@@ -34,7 +34,7 @@ def _find_catalog() -> dict[str, Experiment]:
 
 
 CATALOG = _find_catalog()
-"""By their names, in the order of the report."""
+"""All experiments by name, in the order of the report."""
 
 _FULL_TRIALS, _QUICK_TRIALS = 50, 3
 _DEFAULT_FOLDER = "pairgossip-reproduction"
@@ -43,14 +43,14 @@ _SECONDS_BETWEEN_SAVES = 2.0
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What `reproduce` returns: where the report is, and what it says."""
+    """The outcome of `reproduce`: the path of the report, and its content."""
 
     folder: Path
     report: Path
     sections: dict[str, Section]
-    """By the names of the experiments."""
+    """The sections of the report, by the names of experiments."""
     incomplete: dict[str, InputError]
-    """By the names of experiments that are in the folder but not in the report, why."""
+    """The reason of each experiment that is in the folder but not in the report, by its name."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -88,13 +88,13 @@ def reproduce(
     resume
         Keep the trials that an earlier call finished in the same folder, and run only the others.
     n_jobs
-        Trials run at once; -1 for all cores. ``None`` follows ``joblib.parallel_config``, whatever
-        backend it names: a Dask cluster, say.
+        Trials run at once; -1 for all cores. ``None`` follows ``joblib.parallel_config``, which may
+        name any backend, such as a Dask cluster.
     progress
         Show progress bars; by default when standard error is a terminal.
     """
     with needed_for("Reproducing the paper"):
-        # To know now, not after a long run.
+        # Checked now, not after a long run.
         import jinja2  # noqa: F401
         import joblib  # noqa: F401
         import matplotlib.figure  # noqa: F401
@@ -168,7 +168,7 @@ def _simulate(
 def _in_batches(
     case: Simulation, missing: list[int], n_jobs: int | None, advance: Advance | None
 ) -> Iterator[Run | Fit]:
-    """Run the missing trials in batches that take some seconds each, and give them one by one."""
+    """Run the missing trials in batches of some seconds, and yield each batch."""
     from joblib import effective_n_jobs
 
     size = max(1, effective_n_jobs(n_jobs))
@@ -179,7 +179,7 @@ def _in_batches(
             warnings.simplefilter("ignore", InterruptedRun)
             part = case.run(trials=batch, n_jobs=n_jobs, progress=advance or False)
         if part.iterations[-1] == case.iterations:
-            yield replace(part, status="done")  # of an interrupted batch, its finished trials
+            yield replace(part, status="done")  # an interrupted batch has its finished trials
         if part.status != "done":
             raise KeyboardInterrupt
         if time.monotonic() - begun < _SECONDS_BETWEEN_SAVES:
@@ -193,7 +193,7 @@ def _report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction
     for experiment in CATALOG.values():
         try:
             results = store.results_of(experiment, plan)
-        except InputError as problem:  # of an experiment that was not to be run now
+        except InputError as problem:  # in an experiment that was not run now
             incomplete[experiment.name] = problem
             continue
         if results is not None:

@@ -34,7 +34,7 @@ def test_an_experiment_is_one_file(
 
 
 def test_the_documentation_lists_the_experiments_in_the_order_of_the_report() -> None:
-    table = PAGE.read_text(encoding="utf-8").split("## What it runs")[1].split("## ")[0]
+    table = PAGE.read_text(encoding="utf-8").split("## Experiments")[1].split("## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert re.findall(r"`([\w-]+)`", " ".join(rows)) == list(CATALOG)
 

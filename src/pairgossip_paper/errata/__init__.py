@@ -1,7 +1,7 @@
 """Errors in print, their corrections, and the evidence, computed anew each time.
 
 An erratum counts only within the paper's own hypotheses: every row names them, and its evidence
-says whether the example satisfies them. What fails only outside them is not an error of the paper.
+says whether the example satisfies them. A failure outside them is not an error of the paper.
 
 The paper's line numbers are those of its LaTeX source. Most wrong constants have one cause: the
 paper counts undirected edges but keeps constants of earlier papers, which counted ordered pairs.

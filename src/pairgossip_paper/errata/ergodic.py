@@ -53,7 +53,7 @@ from pairgossip_paper.framework.typesetting import with_marks
     {NOT_BIPARTITE: "490", CONVEX: "338", BALL: "338", POWER: "490"},
 )
 def ergodic_mixing_time() -> Evidence:
-    """One mixing time, by itself, in the theorem beside a run, and in the corollary."""
+    """Compare one mixing time by itself, in the theorem beside a run, and in the corollary."""
     graphs = {"complete 8": complete(8), "torus 9 x 11": torus(9, 11), "cycle 31": cycle(31)}
     alone = _compare_mixing_times(graphs)
     theorem, corollary = _compare_theorem(), _compare_corollary_terms()
@@ -68,7 +68,7 @@ def ergodic_mixing_time() -> Evidence:
 
 
 def _compare_mixing_times(graphs: Mapping[str, Graph]) -> Evidence:
-    """Exact, printed and corrected mixing times."""
+    """Compare exact, printed and corrected mixing times."""
     listed, shown = [], True
     for name, graph in graphs.items():
         exact, corrected = graph.exact_mixing_time(0.01), graph.mixing_time(0.01)
@@ -79,7 +79,7 @@ def _compare_mixing_times(graphs: Mapping[str, Graph]) -> Evidence:
 
 
 def _compare_theorem() -> Evidence:
-    """The theorem beside a run."""
+    """Compare the theorem with a run."""
     graph, T, ball = complete(10), 1_000, Ball(2.0)
     problem = ranking_problem(graph.n)
     L, optimum = steepness(problem), optimum_of(problem, ball)
@@ -101,7 +101,7 @@ def _compare_theorem() -> Evidence:
 
 
 def _compare_corollary_terms() -> Evidence:
-    """What stands for the mixing time in the two terms of the corollary."""
+    """Compare what the two terms of the corollary have in place of the mixing time."""
     T, listed, shown = 10_000, [], True
     graphs = {"complete 30": complete(30), "cycle 31": cycle(31)}
     for name, graph in graphs.items():
@@ -126,7 +126,7 @@ def _compare_corollary_terms() -> Evidence:
     {NOT_BIPARTITE: "533"},
 )
 def step_constant() -> Evidence:
-    """The printed leading term at the printed and at its best step constant."""
+    """Evaluate the printed leading term at the printed and at its best step constant."""
     graph, T = complete(10), 10_000
     c = _unit(graph, radius=1.0)
     C = leading_constant(c, T, printed=True)
@@ -154,7 +154,7 @@ def step_constant() -> Evidence:
     "`t/(2 Delta~)`, which is unproved",
 )
 def pairwise_lower_bound() -> Evidence:
-    """The printed pairwise bound beside the separable one that already applies."""
+    """Compare the printed pairwise bound with the separable one that already applies."""
     t = np.arange(1, 1_001)
     graphs = {"path 10": path(10), "complete 10": complete(10), "star 10": star(10)}
     listed, shown = [], True
@@ -169,7 +169,7 @@ def pairwise_lower_bound() -> Evidence:
 
 
 def _unit(graph: Graph, radius: float = math.inf) -> DescentConstants:
-    """L = ||theta*|| = 1."""
+    """Return constants with L = ||theta*|| = 1."""
     return DescentConstants(graph.n, graph.normalized_gap(), 1.0, 1.0, radius)
 
 
@@ -183,7 +183,7 @@ def _unit(graph: Graph, radius: float = math.inf) -> DescentConstants:
     "`- F(theta, xi) + F(theta*, xi)`: two signs, which 517 and 1555 have",
 )
 def decomposition() -> Evidence:
-    """The regret taken apart, for arbitrary functions: an identity or not."""
+    """Check whether the decomposition of the regret is an identity, for arbitrary functions."""
     T, tau = 12, 3
     rng = np.random.default_rng(0)
     f, f_best = rng.normal(size=T), float(rng.normal())
@@ -213,7 +213,7 @@ def decomposition() -> Evidence:
     {CONVEX: "338", BALL: "1344"},
 )
 def error_after_mixing() -> Evidence:
-    """Two observations that pull a model to opposite ends of the interval."""
+    """Measure the error with two observations that pull a model to the ends of the interval."""
     L, D = 1.0, 1.0
     slopes = np.array([L, -L])
     stationary, now = np.array([0.5, 0.5]), np.array([0.0, 1.0])
@@ -238,7 +238,7 @@ def error_after_mixing() -> Evidence:
     {BALL: "1344", CONVEX: "1482"},
 )
 def partial_regret() -> Evidence:
-    """Gradients that turn around after tau iterations, and regret counted from there."""
+    """Count regret from iteration tau on, at which gradients turn around."""
     T, tau, ball, step = 200, 100, Ball(1.0), inverse_sqrt(1.0)
     z, left = np.zeros(1), 0.0
     best = 1.0
@@ -268,7 +268,7 @@ def partial_regret() -> Evidence:
     {POWER: "1488", BALL: "1344"},
 )
 def running_gap() -> Evidence:
-    """How far a model moves in tau iterations under equal gradients."""
+    """Measure how far a model moves in tau iterations with equal gradients."""
     T, tau = 1_000, 20
     t = np.arange(1, T - tau + 1)
     moved = float((np.sqrt(t + tau) - np.sqrt(t)).sum())
@@ -293,7 +293,7 @@ def running_gap() -> Evidence:
     {NOT_BIPARTITE: "490"},
 )
 def another_walk() -> Evidence:
-    """Where the cited theorem's walk ends, and where an auxiliary observation does."""
+    """Compare the end of the cited theorem's walk with that of an auxiliary observation."""
     graph = clique_with_pendant(8)
     theirs = graph.degrees / graph.degrees.sum()
     apart = float(np.abs(theirs - 1 / graph.n).sum() / 2)
@@ -323,7 +323,7 @@ def another_walk() -> Evidence:
     "`(1/n) sum_j f_ij`, as in 338, and coefficients `n^2`: a factor that the free constants take",
 )
 def sums_and_averages() -> Evidence:
-    """What the two parts of the objective weigh by the two ways to sum over pairs."""
+    """Compute the weights of the objective's two parts for the two ways to sum over pairs."""
     n = 10
     # The separable objective (1/n) sum_j f_j: alpha/2 at every node, n beta at one node.
     separable = (n / n, n / n)

@@ -36,7 +36,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place where the paper and the truth differ, shown within the paper's own hypotheses.
+    """An error in print, with evidence within the paper's own hypotheses.
 
     Severity A breaks an implementation of what is printed, B makes a printed bound or claim
     wrong, C leaves it standing: a slip of the pen, a gap in a proof whose result may hold, an
@@ -105,7 +105,7 @@ def not_complete(*graphs: Graph) -> dict[str, bool]:
 
 
 def convex(problem: LearningProblem, steepness: float) -> dict[str, bool]:
-    """Check that the gradients at all pairs are monotone in the model, and short enough."""
+    """Check that the gradients at all pairs are monotone in the model, and not longer than L."""
     nodes, held = np.divmod(np.arange(problem.n**2), problem.n)
     models = np.random.default_rng(0).normal(size=(2, _PROBES, problem.dimension))
     holds = True
@@ -120,7 +120,7 @@ def convex(problem: LearningProblem, steepness: float) -> dict[str, bool]:
 
 
 def linear(slopes: FloatArray, steepness: float) -> dict[str, bool]:
-    """Check that linear losses, which are always convex, are flat enough."""
+    """Check that linear losses, which are always convex, have slopes of at most L."""
     return {CONVEX: bool((np.abs(slopes) <= steepness).all())}
 
 
@@ -185,7 +185,7 @@ def ranking_problem(n: int = 10, seed: int = 0) -> LearningProblem:
 
 
 def _apart(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Pair features between -1, for a node's own pair, and 1, for distant observations."""
+    """Return pair features between -1, for a node's own pair, and 1, for distant observations."""
     return 1 - 2 * np.exp(-((first - second) ** 2))
 
 

@@ -25,7 +25,7 @@ from pairgossip_paper.errata.erratum import (
 _ASSUMED = {SYMMETRIC: "238", NOT_BIPARTITE: "323"}
 _OF_VIRTUAL_GRAPHS = {NOT_BIPARTITE: "656", NOT_COMPLETE: "656"}
 _LIMIT_TIME = 10**6
-"""An iteration by which t * bias no longer changes."""
+"""An iteration by which t x bias no longer changes."""
 
 
 def _distances(values: FloatArray) -> FloatArray:
@@ -41,7 +41,7 @@ def _distances(values: FloatArray) -> FloatArray:
     {SYMMETRIC: "238", NOT_BIPARTITE: "905"},
 )
 def u1_gossip() -> Evidence:
-    """A pendant node that has to wait for its own observation to leave."""
+    """Measure a pendant node that has to wait for its own observation to leave."""
     graph = clique_with_pendant(8)
     node = graph.n - 1
     H = np.zeros((graph.n, graph.n))
@@ -69,7 +69,7 @@ def u1_gossip() -> Evidence:
     {SYMMETRIC: "238", NOT_BIPARTITE: "958"},
 )
 def u2_proof_formula() -> Evidence:
-    """The proof's formula for the estimates against the exact expectation."""
+    """Compare the proof's formula for the estimates with the exact expectation."""
     graph, t = cycle(5), 6
     H = _distances(np.arange(5.0))
     W = np.eye(graph.n) - graph.laplacian_dense("uniform-edges")
@@ -92,7 +92,7 @@ def u2_proof_formula() -> Evidence:
 
 
 def _two_walks_by_enumeration(H: FloatArray, graph: Graph, t: int) -> FloatArray:
-    """Return E of U2-gossip from the joint law of the two observations a node holds."""
+    """Return the expectation of U2-gossip from the joint law of the two observations of a node."""
     n, edges = graph.n, graph.edges
     # at[k, a] is the probability that observation a is at node k; both walks share the law.
     at = np.eye(n)
@@ -117,7 +117,7 @@ def _two_walks_by_enumeration(H: FloatArray, graph: Graph, t: int) -> FloatArray
     {SYMMETRIC: "238"},
 )
 def diagonal_order() -> Evidence:
-    """V - U shrinks like 1/n, not faster."""
+    """Show that V - U shrinks like 1/n, not faster."""
     rng = np.random.default_rng(0)
     sizes = (100, 1_000, 10_000, 100_000)
     scaled = []
@@ -140,7 +140,7 @@ def diagonal_order() -> Evidence:
     _ASSUMED,
 )
 def deviation_proof_norm() -> Evidence:
-    """One step of the proof bounds a squared norm by a norm: scaling the kernel breaks it."""
+    """Show by scaling the kernel that a step of the proof bounds a squared norm by a norm."""
     graph = complete(4)
     H = 1000 * _distances(np.arange(4.0))
     left = 0.0
@@ -168,7 +168,7 @@ def deviation_proof_norm() -> Evidence:
     _ASSUMED,
 )
 def update_orders() -> Evidence:
-    """The two orders of GoSta-sync differ at every t and agree in the limit."""
+    """Show that the two orders of GoSta-sync differ at every t and agree in the limit."""
     graph = cycle(7)
     H = _distances(np.arange(7.0)) + 1
     first, late = (
@@ -188,7 +188,7 @@ def update_orders() -> Evidence:
 
 @erratum("202", "C", "the hinge `max(0, 1 - u)` bounds the indicator of `u >= 0`", "of `u <= 0`")
 def hinge_direction() -> Evidence:
-    """The hinge loss at a well ordered pair."""
+    """Evaluate the hinge loss at a well ordered pair."""
     u = 2.0
     hinge = float(margin("hinge").value(np.array(u)))
     return Evidence(
@@ -240,7 +240,7 @@ def _edges(adjacency: FloatArray) -> float:
     _OF_VIRTUAL_GRAPHS,
 )
 def virtual_graph() -> Evidence:
-    """The three graphs that the name, the proof and the sentence describe."""
+    """Compare the three graphs that the name, the proof and the sentence describe."""
     graph, k = cycle(5), 2
     built = [build(graph, k) for build in (_tensor_product, blow_up, lexicographic)]
     counts, gaps = [int(_edges(one)) for one in built], [_gap(one) for one in built]
@@ -265,7 +265,7 @@ def virtual_graph() -> Evidence:
     _OF_VIRTUAL_GRAPHS,
 )
 def eigenpair_of_the_proof() -> Evidence:
-    """An eigenvector of the blow-up whose points cancel, tried on both matrices."""
+    """Try an eigenvector of the blow-up, whose points cancel, on both matrices."""
     graph, k = clique_with_pendant(3), 2
     adjacency = blow_up(graph, k)
     vector = np.zeros(graph.n)
@@ -286,7 +286,7 @@ def eigenpair_of_the_proof() -> Evidence:
 
 @erratum("2290", "C", "`1 - lambda_2(2) = lambda/|E|`", "`lambda/(2|E|)`", _OF_VIRTUAL_GRAPHS)
 def averaging_gap() -> Evidence:
-    """The second eigenvalue of the averaging step on the virtual graph."""
+    """Compute the second eigenvalue of the averaging step on the virtual graph."""
     graph, k = cycle(5), 2
     adjacency = blow_up(graph, k)
     size, edges = len(adjacency), _edges(adjacency)
@@ -316,7 +316,7 @@ def averaging_gap() -> Evidence:
     {SYMMETRIC: "238"},
 )
 def private_diagonal() -> Evidence:
-    """What a debiased kernel is worth, on average, where a person meets their own report."""
+    """Compute the mean of a debiased kernel at a report paired with itself."""
     k, epsilon = 4, 1.0
     beta = k / (np.exp(epsilon) + k - 1)
     A = _distances(np.arange(k) / (k - 1))

@@ -31,7 +31,7 @@ REWIRED = 0.3
     "`|1 - lambda_1/|E|| <= 1 - x`",
 )
 def bipartite_graphs() -> Evidence:
-    """The largest nontrivial eigenvalue modulus of the swap on bipartite graphs.
+    """Compute the largest nontrivial eigenvalue modulus of the swap on bipartite graphs.
 
     These lie outside the hypothesis on purpose: the row says that it is not needed.
     """
@@ -72,7 +72,7 @@ def printed_mixing_time(graph: Graph, eps: float) -> float:
     {NOT_BIPARTITE: "1927"},
 )
 def edge_laws() -> Evidence:
-    """How often a node with one neighbor is picked if nodes' clocks tick at the same rate."""
+    """Compute how often a node with one neighbor is picked by uniform edges and by clocks."""
     graph, pendant = clique_with_pendant(8), 8
     uniform, clocks = (
         graph.pick_probabilities(law)[pendant] for law in ("uniform-edges", "node-clocks")
@@ -98,7 +98,7 @@ def edge_laws() -> Evidence:
     "if it is `Delta~` of 581, the minimum is always 1: valid for `t < d - 2`",
 )
 def detours() -> Evidence:
-    """The averaged two-hop distance beside the diameter."""
+    """Compare the averaged two-hop distance with the diameter."""
     graphs = {"path of 10": path(10), "complete 10": complete(10), "star of 10": star(10)}
     listed, shown = [], True
     for name, graph in graphs.items():
@@ -119,7 +119,7 @@ def detours() -> Evidence:
     "algorithm or bound of the paper rests on `d`, and which columns its runs used is not said",
 )
 def columns_of_the_experiments() -> Evidence:
-    """What the eleven columns of the data file are, and how much one of them would weigh."""
+    """Name the eleven columns of the data file, and compute the weight of one of them."""
     names, table = read_shipped(CANCER_FILE)
     squares = np.nansum(table**2, axis=0)
     number, *features, label = names
@@ -139,7 +139,7 @@ def columns_of_the_experiments() -> Evidence:
     "an inference: the 26 x 26 torus fits, on 676 of the 699 observations",
 )
 def grid_of_the_experiments() -> Evidence:
-    """Which tori, the grids with four neighbors everywhere, have the printed gap."""
+    """Find the tori, the grids with four neighbors everywhere, that have the printed gap."""
     fitting = [
         (rows, columns)
         for rows in range(3, math.isqrt(_NODES) + 1)
@@ -193,7 +193,7 @@ SMALL_WORLDS: Mapping[tuple[str, int], Callable[[int], Graph]] = {
     "Newman-Watts graph with `k = 5`",
 )
 def small_world_of_the_experiments() -> Evidence:
-    """Which readings of k = 5 have gaps about the printed one."""
+    """Find the readings of k = 5 with gaps about the printed one."""
     listed, fits = [], []
     for (family, k), draw in SMALL_WORLDS.items():
         graphs = [draw(seed) for seed in range(12)]
@@ -210,6 +210,6 @@ def small_world_of_the_experiments() -> Evidence:
 
 @erratum("617", "C", "normalized gap of the complete graph 2.86e-3", "2.865e-3, truncated in print")
 def complete_graph_of_the_experiments() -> Evidence:
-    """The gap of the complete graph, 2/(n - 1)."""
+    """Compute the gap of the complete graph, 2/(n - 1)."""
     gap = complete(_NODES).normalized_gap()
     return Evidence(f"2/698 = {gap:.4e}", math.isclose(gap, 2 / 698))

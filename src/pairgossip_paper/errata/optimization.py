@@ -52,7 +52,7 @@ _Flaw = Callable[[_State], _State]
     {CONVEX: "338", BALL: "338", FALLING: "415"},
 )
 def ascent_sign() -> Evidence:
-    """Centralized dual averaging with the map of z and with the map of -z."""
+    """Compare centralized dual averaging with the map of z and with the map of -z."""
     problem, ball, gamma, last = ranking_problem(), Ball(5.0), inverse_sqrt(1.0), 300
 
     def ascending(z: FloatArray, size: float, t: float) -> FloatArray:
@@ -85,7 +85,7 @@ def ascent_sign() -> Evidence:
     {NOT_BIPARTITE: "1927"},
 )
 def averaging_inside_the_loop() -> Evidence:
-    """How much each node's gradients weigh in the limit, exactly, from the expected exchange."""
+    """Compute the exact weights of nodes' gradients in the limit, from the expected exchange."""
     graph = clique_with_pendant(8)
     drawn, swapped = graph.edges, graph.edges[:, ::-1]
     once = gradient_weights(graph, drawn, sequential=False)
@@ -113,7 +113,7 @@ def gradient_weights(graph: Graph, exchanged: PairArray, *, sequential: bool) ->
         mix, add = np.eye(n), np.zeros((n, n))
         mix[i, [i, j]] = mix[j, [i, j]] = 0.5
         add[i, i], add[j, j] = 1 / p[i], 1 / p[j]
-        if sequential:  # node j averages with what node i has just become
+        if sequential:  # node j averages with the new value of node i
             mix[j] = (mix[i] + np.eye(n)[j]) / 2
             add[j] += add[i] / 2
         M += mix / len(exchanged)
@@ -127,7 +127,7 @@ def gradient_weights(graph: Graph, exchanged: PairArray, *, sequential: bool) ->
     "1907", "A", "`z_k <- (1/p_k)` gradient", "`z_k <-` average `+ (1/p_k)` gradient", _ASSUMED
 )
 def overwritten_accumulator() -> Evidence:
-    """Clearing the accumulators before each exchange leaves only the newest gradient."""
+    """Show that accumulators cleared before each exchange keep only the newest gradient."""
 
     def forget(state: _State) -> _State:
         return state._replace(z=np.zeros_like(state.z))
@@ -143,7 +143,7 @@ def overwritten_accumulator() -> Evidence:
 
 @erratum("1916", "A", "`mean_k <- (1 - 1/(m_k p_k)) mean_k`", "`... + theta_k/(m_k p_k)`", _ASSUMED)
 def missing_mean_term() -> Evidence:
-    """A running mean that starts at 0 and is only ever multiplied."""
+    """Show the effect of a running mean that starts at 0 and is only ever multiplied."""
     mean, picks = np.zeros((_DATA.n, _DATA.dimension)), np.zeros(_DATA.n)
     for pair in exchanges(_NETWORK, _EXCHANGES):
         picks[pair] += 1
@@ -165,7 +165,7 @@ def missing_mean_term() -> Evidence:
     {NOT_BIPARTITE: "1955"},
 )
 def picks_given_a_neighbor() -> Evidence:
-    """How often a node is picked between two picks of its neighbor."""
+    """Compute how often a node is picked between two picks of its neighbor."""
     graph = clique_with_pendant(8)
     i, j = 0, 1
     p = graph.pick_probabilities("uniform-edges")

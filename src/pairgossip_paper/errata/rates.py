@@ -42,7 +42,7 @@ from pairgossip_paper.errata.erratum import (
     {NOT_BIPARTITE: "1716", CONVEX: "338"},
 )
 def dispersion() -> Evidence:
-    """Half of the nodes always push up, half always push down."""
+    """Show accumulators farther apart than printed: half of the nodes push up, half push down."""
     graph, gradients = complete(4), np.array([1.0, 1.0, -1.0, -1.0])
     apart, x = float(_distances(graph, gradients).mean()), graph.normalized_gap()
     printed, corrected = dispersion_bound(1.0, x, printed=True), dispersion_bound(1.0, x)
@@ -77,7 +77,7 @@ def _distances(graph: Graph, gradients: FloatArray) -> FloatArray:
     {NOT_BIPARTITE: "415", BALL: "338", CONVEX: "338", FALLING: "415"},
 )
 def bias_sign() -> Evidence:
-    """The general rate on every path, with measured disagreement and either sign of the bias."""
+    """Evaluate the general rate on paths, with measured disagreement and both signs of the bias."""
     ball, runs, violated, worst, corrected = Ball(1.0), 0, 0, 0.0, 0
     graphs = (complete(10), cycle(9), clique_with_pendant(9), torus(3, 5))
     assumed = not_bipartite(*graphs) | mapped_into_ball(ball, 2, 1.0)
@@ -107,7 +107,7 @@ def bias_sign() -> Evidence:
 
 
 def _also(before: dict[str, bool], now: dict[str, bool]) -> dict[str, bool]:
-    """Combine the results: every example has to satisfy a hypothesis, not only the last."""
+    """Combine results: every example has to satisfy a hypothesis, not only the last one."""
     return {words: holds and before.get(words, True) for words, holds in now.items()}
 
 
@@ -119,7 +119,7 @@ def _also(before: dict[str, bool], now: dict[str, bool]) -> dict[str, bool]:
     {NOT_BIPARTITE: "1955", CONVEX: "338", BALL: "338"},
 )
 def plotted_bias() -> Evidence:
-    """The plotted term and the term of the bound at the first iteration."""
+    """Compare the plotted term with the term of the bound at the first iteration."""
     graph, ball = complete(10), Ball(2.0)
     problem = ranking_problem(graph.n)
     run = run_path(problem, graph, 1, inverse_sqrt(1.0), ball)
@@ -145,7 +145,7 @@ def plotted_bias() -> Evidence:
     {NOT_BIPARTITE: "415", CONVEX: "338"},
 )
 def exchanged_nodes() -> Evidence:
-    """The two steps of the proofs that take one node's distance for another's.
+    """Show that two steps of the proofs take one node's distance for another's.
 
     After one iteration with linear losses the accumulators are their slopes.
     """
@@ -175,7 +175,7 @@ def exchanged_nodes() -> Evidence:
     {NOT_BIPARTITE: "415", CONVEX: "338"},
 )
 def any_node() -> Evidence:
-    """One node that pushes against all others: farther than the mean node, yet not too far."""
+    """Measure a node that pushes against all others: farther than the mean, within the bound."""
     graph, slopes = complete(9), np.array([1.0, *[-1 / 8] * 8])
     apart, bound = _distances(graph, slopes), dispersion_bound(1.0, graph.normalized_gap())
     return Evidence(
@@ -196,7 +196,7 @@ def any_node() -> Evidence:
     {FALLING: "1117"},
 )
 def first_step_size() -> Evidence:
-    """The lemma for the gradients of f = |theta - 2| and a constant step size, where T = 2."""
+    """Evaluate the lemma for the gradients of f = |theta - 2|, a constant step size and T = 2."""
     step, best, T = constant(1.0), 2.0, 2
     gradients, models, z = np.full(T, -1.0), [], 0.0
     for t in range(1, T + 1):
@@ -220,7 +220,7 @@ def first_step_size() -> Evidence:
     {POWER: "1428", BALL: "1344", CONVEX: "1562"},
 )
 def consecutive_iterates() -> Evidence:
-    """A gradient that turns around after many equal ones."""
+    """Measure how far a model moves when a gradient turns around after many equal ones."""
     step, alpha, last, ball = power(1.0, 0.9), -0.9, 1_000, Ball(3.0)
 
     def up(theta: FloatArray) -> FloatArray:
@@ -255,7 +255,7 @@ def consecutive_iterates() -> Evidence:
     {NOT_BIPARTITE: "490", CONVEX: "338", POWER: "490", BALL: "338"},
 )
 def node_jumps() -> Evidence:
-    """One node of a long cycle, when it averages with a neighbor."""
+    """Measure how far one node of a long cycle moves when it averages with a neighbor."""
     graph, step, T = cycle(31), inverse_sqrt(1e-3), 10_000
     slopes = np.where(np.arange(graph.n) < graph.n // 2, 1.0, -1.0)
     z, worst = np.zeros(graph.n), 0.0
@@ -264,7 +264,7 @@ def node_jumps() -> Evidence:
         z[i] = z[j] = (z[i] + z[j]) / 2
         z += slopes
         theta = -step(t) * z
-        # F_j(theta(t)) - F_j(theta(t + 1)), of a linear loss, at the step size of t.
+        # F_j(theta(t)) - F_j(theta(t + 1)) for a linear loss, at the step size of t.
         worst = max(worst, float((slopes * (before - theta)).max()) / (6 * step(t - 1)))
         before, longest = theta, max(longest, float(np.abs(theta).max()))
     return Evidence(

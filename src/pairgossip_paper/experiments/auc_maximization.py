@@ -29,12 +29,12 @@ from pairgossip_paper.paper_setup import (
 
 _LOSS = "auc-logistic"
 _STEP = 1e-3
-"""gamma(t) = 1e-3 / sqrt(t), line 623."""
+"""The constant of gamma(t) = 1e-3 / sqrt(t), line 623."""
 _LENGTHS = {"sync": (300_000, 100_000), "async": (1_000_000, 300_000)}
-"""Iterations, in full and quick."""
+"""Iterations: in full, and with quick."""
 _CHECKPOINTS, _SCALED_CHECKPOINTS = (41, 21), (41, 11)
-"""The objective of every node's model takes more time than the iterations; no curves are drawn of
-features that are scaled."""
+"""Numbers of checkpoints: the objectives of all nodes' models take more time than the iterations.
+Runs with scaled features need few, because their curves are not drawn."""
 _RAW = "raw"
 _SCALINGS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     _RAW: lambda X: X,
@@ -48,10 +48,10 @@ _WORDS = {
     "min-max": "scaled to [0, 1]",
     "unit-rows": "rows of unit norm",
 }
-_VANISHED = 0.2
-"""Largest share of its largest value that a bias may keep and have vanished."""
-_VANISHING = 0.5
-"""Largest share that it may keep and be about to vanish; with more it has not."""
+_VANISHED_SHARE = 0.2
+"""Largest share of its largest value at which a bias counts as vanished."""
+_VANISHING_SHARE = 0.5
+"""Largest share at which it is about to vanish; with more it has not."""
 _STANDARD_ERRORS = 2.0
 """Largest distance of a mean over trials that is put down to chance, in standard errors."""
 _SAID = {
@@ -64,7 +64,7 @@ _SEVERAL_ORDERS = 0.01
 """The ratio below which a term is "several orders of magnitude smaller"."""
 
 _ByScaling = Mapping[str, Mapping[str, Fit]]
-"""By the names of scalings and graphs."""
+"""Fits by the names of scalings and graphs."""
 
 
 def _cases(clock: str, plan: fw.Plan) -> Sequence[fw.Case]:
@@ -87,7 +87,7 @@ def _cases(clock: str, plan: fw.Plan) -> Sequence[fw.Case]:
 
 
 def _scalings(clock: str) -> Sequence[str]:
-    """List how features are scaled: in more than one way where the paper speaks of the bias."""
+    """List the scalings of features: more than one where the paper speaks of the bias."""
     return list(_SCALINGS) if clock == "async" else [_RAW]
 
 
@@ -132,7 +132,7 @@ def _report(clock: str, results: fw.Results) -> fw.Section:
         }
         tables.append(_scaling_table(by_scaling, zero))
         claims.append(_magnitude_claim(by_scaling, zero))
-    findings = [*_about(fits, optimum["complete"]), _about_bound_term(fits, optima)]
+    findings = [*_about(fits, optimum["complete"]), _describe_bound_term(fits, optima)]
     return fw.Section(
         _headline(fits, relative, optimum["complete"]),
         findings,
@@ -173,8 +173,8 @@ def _about(fits: Mapping[str, Fit], optimum: fw.Facts) -> list[str]:
     ]
 
 
-def _about_bound_term(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> str:
-    """Say how large the term is that enters the bound, which the paper does not plot."""
+def _describe_bound_term(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> str:
+    """Describe the size of the term in the bound, which the paper does not plot."""
     shares = [
         np.abs(_bias(fit).bound_term(optima[graph]).mean(axis=0)) / fit.objective
         for graph, fit in fits.items()
@@ -244,9 +244,9 @@ def _dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
 
 
 def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
-    """Tell whether the mean over trials of bias . model, which the paper draws, ends near zero.
+    """Judge whether the mean over trials of bias . model, which the paper draws, ends near zero.
 
-    What chance could hide counts as left: few trials must not look better than many.
+    A rest that chance could hide counts as left: few trials must not look better than many.
     """
     least, most, parts = 0.0, 0.0, []
     for graph, fit in fits.items():
@@ -258,9 +258,8 @@ def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
         end = float(ends.mean())
         least = max(least, (abs(end) - _STANDARD_ERRORS * error) / largest)
         most = max(most, (abs(end) + _STANDARD_ERRORS * error) / largest)
-        parts.append(
-            f"{end:.1e} ± {error:.0e} after {largest:.1e} ({graph}; {_below(fit, mean, largest)})"
-        )
+        fall = _describe_fall(fit, mean, largest)
+        parts.append(f"{end:.1e} ± {error:.0e} after {largest:.1e} ({graph}; {fall})")
     return fw.Claim(
         f"bias-vanishes-{clock}",
         "In all considered networks, the bias term (`bias . model`) rapidly converges to zero.",
@@ -274,17 +273,17 @@ def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
 
 
 def _judge_vanishing(least: float, most: float) -> fw.Verdict:
-    """Judge by what may be left at least and at most."""
-    if most < _VANISHED:
+    """Judge by the least and the most that may be left."""
+    if most < _VANISHED_SHARE:
         return "holds"
-    if most < _VANISHING:
+    if most < _VANISHING_SHARE:
         return "holds in part"
-    return "does not hold" if least > _VANISHING else "undecided"
+    return "does not hold" if least > _VANISHING_SHARE else "undecided"
 
 
-def _below(fit: Fit, mean: FloatArray, largest: float) -> str:
-    """Say from when on the term stays below the part of its peak that counts as nothing."""
-    above = np.flatnonzero(np.abs(mean) >= _VANISHED * largest)[-1]
+def _describe_fall(fit: Fit, mean: FloatArray, largest: float) -> str:
+    """Name the iteration from which on the term stays below the share that counts as vanished."""
+    above = np.flatnonzero(np.abs(mean) >= _VANISHED_SHARE * largest)[-1]
     if above == len(mean) - 1:
         return "not below a fifth of it at the end"
     return f"below a fifth of it from iteration {fit.iterations[above + 1]:,} on"
@@ -335,13 +334,13 @@ def _bias_picture(fits: Mapping[str, Fit], optima: Mapping[str, FloatArray]) -> 
 
 def _draw_sizes(panel: Panel, fit: Fit, terms: FloatArray, name: str) -> None:
     x, color = fit.iterations, COLORS[name]
-    panel.plot(x, _positive(np.abs(terms.mean(axis=0))), name, color)
-    single = _positive(np.sqrt((terms**2).mean(axis=0)))
+    panel.plot(x, _mask_zeros(np.abs(terms.mean(axis=0))), name, color)
+    single = _mask_zeros(np.sqrt((terms**2).mean(axis=0)))
     panel.plot(x, single, f"{name}: single trials", color, "--", linewidth=0.9, legend=False)
     panel.plot(x, fit.objective, f"{name}: objective", color, ":", legend=False)
 
 
-def _positive(sizes: FloatArray) -> FloatArray:
+def _mask_zeros(sizes: FloatArray) -> FloatArray:
     """Leave out zeros, which a logarithmic axis cannot show: models begin at zero."""
     return np.where(sizes > 0, sizes, np.nan)
 

@@ -30,25 +30,25 @@ _SIZES = {
     "watts-strogatz": 100,
     "torus": 100,
 }
-"""Nodes of the networks whose law is improved; small enough for a quick reproduction, too."""
-_TIGHT = ("barbell", "lollipop")
+"""Nodes of the networks whose law is improved, in full and quick."""
+_BOTTLENECKS = ("barbell", "lollipop")
 """Networks with a bottleneck."""
 _DRAWN = ("barbell", "geometric", "watts-strogatz")
 _SIDE = 26
-"""Of the torus that gets links, and that overlays are compared with."""
+"""Side of the torus that gets links, and that overlays are compared with."""
 _NOW, _BEST, _RANDOM, _LINKED = "as it is", "best law", "4 random neighbors", "more links"
-"""Names of options: a network as it is, and what is claimed of others."""
+"""Names of options: a network as it is, and the improvements that claims are about."""
 _LINKS_PER_EDGE = 0.015
-"""Links that are added, as a share of the edges that are there."""
+"""Number of added links, as a share of the present edges."""
 _DRAWS = 12
-"""How many random choices of links are compared with the best ones."""
+"""Number of random choices of links that are compared with the best ones."""
 _EFOLDS = 12.0
-"""How many e-folds of averaging, by the gap, a run lasts."""
+"""E-folds of averaging, by the gap, that a run lasts."""
 _POINTS = 25
 _LEAST_TRIALS = 40
 _ITERATIONS_PER_NODE = 1000
 """Exchanges per node after which GoSta's errors are compared."""
-_AGREE = 0.15
+_GAIN_TOLERANCE = 0.15
 """Largest relative distance of a measured gain from the predicted one."""
 _TIGHT_GAIN = 5.0
 """Least gain of a law at a bottleneck."""
@@ -61,14 +61,14 @@ def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
     ]
 
 
-# What is computed and measured.
+# Computations and measurements.
 
 
 @cache
 def build_network(name: str, nodes: int, seed: int) -> Graph:
     """Build a network whose law is to be improved."""
     half = nodes // 2
-    if name in _TIGHT:
+    if name in _BOTTLENECKS:
         clique, tail = complete(half).edges, np.arange(half - 1, nodes)
         second = np.column_stack([tail[:-1], tail[1:]])  # the tail of a lollipop
         if name == "barbell":
@@ -95,7 +95,7 @@ def _add_random(graph: Graph, count: int, seed: int) -> Graph:
 
 
 def _compute_neighbors(plan: fw.Plan) -> fw.Facts:
-    """Compare a torus with more links, and with networks that have other neighbors."""
+    """Compare a torus with more links, and with networks of other neighbors."""
     now, nodes, seed = torus(_SIDE, _SIDE), _SIDE * _SIDE, plan.seed
     links = round(_LINKS_PER_EDGE * now.edge_count)
     graphs = {
@@ -130,10 +130,10 @@ def measure(graph: Graph, plan: fw.Plan, law: Any = UNIFORM_EDGES) -> dict[str, 
 
 
 def _average(plan: fw.Plan, graph: Graph, law: Any, schedule: str = RANDOM) -> Run:
-    """Let nodes average normal numbers for as many e-folds as the gap predicts."""
+    """Let nodes average normal numbers for a number of e-folds that the gap predicts."""
     gap = graph.normalized_gap(law)
     last = 2 * _EFOLDS / gap
-    if schedule == CONTINUIZED:  # its rate is about the square root
+    if schedule == CONTINUIZED:  # a continuized rate is about the square root
         last *= np.sqrt(gap * graph.n)
     last = max(round(last), 4 * _POINTS)
     points = np.rint(np.linspace(last / _POINTS, last, _POINTS)).astype(int)
@@ -143,8 +143,8 @@ def _average(plan: fw.Plan, graph: Graph, law: Any, schedule: str = RANDOM) -> R
 
 
 def _fit_rate(run: Run) -> float:
-    """Fit at which rate the error of a typical trial falls in the second half of averaging."""
-    late = slice(_POINTS // 2, None)  # once the slowest mode alone is left
+    """Fit the rate at which the error of a typical trial falls in the second half of averaging."""
+    late = slice(_POINTS // 2, None)  # only the slowest mode is left there
     return -fw.fit_line(run.iterations[late], np.log(typical_error(run)[late])).slope
 
 
@@ -169,7 +169,7 @@ def _simulate(plan: fw.Plan, graph: Graph, *, checkpoints: IntArray, **how: Any)
 
 
 def find_gains(options: fw.Results) -> dict[str, dict[str, float]]:
-    """Return by option how many times as good it is as the first one, the network as it is."""
+    """Return by option its gain over the first one, the network as it is."""
     now, *others = options
     keys = ("predicted", "measured", "continuized", "GoSta")
     return {name: {key: options[name][key] / options[now][key] for key in keys} for name in others}
@@ -181,7 +181,7 @@ def _report(results: fw.Results) -> fw.Section:
     neighbors = results["neighbors"]
     overlays = find_gains(neighbors["options"])
     laws = {name: by[_BEST] for name, by in gains.items()}
-    tight = " and ".join(f"{laws[name]['measured']:.3g} times (a {name})" for name in _TIGHT)
+    tight = " and ".join(f"{laws[name]['measured']:.3g} times (a {name})" for name in _BOTTLENECKS)
     return fw.Section(
         f"Where a network has a bottleneck, the best law of edges makes averaging {tight} as "
         f"fast; on a small world {laws['watts-strogatz']['measured']:.2f} times. Where nodes may "
@@ -259,12 +259,14 @@ def _ratios(gains: fw.Results, key: str, over: str, words: str = "") -> dict[str
 
 
 def _law_claims(laws: fw.Results, bounds: Mapping[str, float]) -> list[fw.Claim]:
-    improved = {name: gains for name, gains in laws.items() if gains["predicted"] > 1 + _AGREE}
-    tight = dict.fromkeys(_TIGHT, fw.at_least(_TIGHT_GAIN))
+    improved = {
+        name: gains for name, gains in laws.items() if gains["predicted"] > 1 + _GAIN_TOLERANCE
+    }
+    tight = dict.fromkeys(_BOTTLENECKS, fw.at_least(_TIGHT_GAIN))
     return [
         fw.check(
             "law-certified",
-            "No law of edges is faster than the one found, but for 2 %.",
+            "No law of edges is more than 2 % faster than the one found.",
             "theory: weak duality (Boyd, Ghosh, Prabhakar and Shah 2006)",
             {name: bounds[name] / gains["predicted"] for name, gains in laws.items()},
             fw.at_most(1.02),
@@ -272,12 +274,12 @@ def _law_claims(laws: fw.Results, bounds: Mapping[str, float]) -> list[fw.Claim]
         ),
         fw.check(
             "law-bottleneck",
-            "The best law gains much where a network has a bottleneck, and nothing on a torus, "
-            "all of whose edges are alike.",
+            "The best law gains much if a network has a bottleneck, and nothing on a torus, all of "
+            "whose edges are alike.",
             "theory",
             {name: gains["predicted"] for name, gains in laws.items()},
             tight | {"torus": fw.within(0.01, of=1)},
-            "Predicted gains are {values}; at least {least:g} was asked for at a bottleneck.",
+            "Predicted gains are {values} (rule: at least {least:g} at a bottleneck).",
             least=_TIGHT_GAIN,
         ),
         fw.check(
@@ -292,7 +294,7 @@ def _law_claims(laws: fw.Results, bounds: Mapping[str, float]) -> list[fw.Claim]
             "law-gosta",
             "GoSta gains at a bottleneck, too.",
             "ours",
-            {name: laws[name]["GoSta"] for name in _TIGHT},
+            {name: laws[name]["GoSta"] for name in _BOTTLENECKS},
             fw.at_least(2.0),
             "Its error is {values:.2f} times smaller.",
         ),
@@ -305,14 +307,14 @@ def _network_claims(
     return [
         fw.check(
             "gains-measured",
-            "Averaging is faster under the best law, and on networks that nodes may choose, by "
-            "what the gaps predict.",
+            "Averaging is as much faster under the best law, and on networks that nodes may "
+            "choose, as the gaps predict.",
             "theory: expected averaging matrices",
             _ratios(laws, "measured", "predicted", ", best law")
             | _ratios(overlays, "measured", "predicted"),
-            fw.within(_AGREE, of=1),
-            "Measured gains are {values:.3f} times the predicted ones; {tolerance:g} off was "
-            "allowed.",
+            fw.within(_GAIN_TOLERANCE, of=1),
+            "Measured gains are {values:.3f} times the predicted ones (rule: at most {tolerance:g} "
+            "from 1).",
         ),
         fw.check(
             "links",
@@ -330,7 +332,7 @@ def _network_claims(
             "theory: random regular graphs are expanders",
             {"random": overlays[_RANDOM]["predicted"]},
             fw.at_least(4.0),
-            "Its gap is {low:.3g} times as large; at least {least:g} times was asked for.",
+            "Its gap is {low:.3g} times as large (rule: at least {least:g} times).",
         ),
     ]
 

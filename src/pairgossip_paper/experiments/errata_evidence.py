@@ -34,19 +34,19 @@ def _report(results: fw.Results) -> fw.Section:
         f"remarks. "
         f"Numbers computed here show {shown} of them.",
         [
-            "Severity A breaks an implementation of what is printed, B makes a printed bound or "
+            "Severity A breaks an implementation of the printed text, B makes a printed bound or "
             "statement wrong, C leaves it standing: a slip of the pen, a gap in a proof whose "
             "result may hold, an inference, or a remark. Every example satisfies "
-            "the paper's own hypotheses, which are listed; what fails only beyond them is not an "
-            "error of the paper (one row says that a hypothesis can be done without, by examples "
-            "beyond it). Numbers in parentheses after a place or a hypothesis are lines of the "
-            "paper's LaTeX source.",
+            "the paper's own hypotheses, which are listed; a failure beyond them is not an error "
+            "of the paper (one row says that a hypothesis is not needed, by examples beyond it). "
+            "Numbers in parentheses after a place or a hypothesis are lines of the paper's LaTeX "
+            "source.",
         ],
         tables=[
             fw.Table(
                 "Errata",
                 ("place", *columns),
-                # Older results do not say where their formulas are.
+                # Older results do not mark their formulas.
                 [
                     [locate(row["lines"]), *(row.get("marked", row)[name] for name in columns)]
                     for row in rows
@@ -69,7 +69,7 @@ def _report(results: fw.Results) -> fw.Section:
 ERRATA_EVIDENCE = fw.Experiment(
     "errata",
     "Errata of the paper, with evidence",
-    "What does the paper print wrong, what is right, and how can one tell?",
+    "Which statements of the paper are wrong in print, what is right, and what shows it?",
     lambda _: [fw.Computation("errata", lambda: {"rows": [_row(one) for one in ERRATA]})],
     _report,
     place=17,

@@ -23,16 +23,16 @@ from pairgossip_paper.paper_setup import (
     paper_graph,
 )
 
-_OTHER = "#777777"
+_OTHER_COLOR = "#777777"
 """The color of candidates that do not fit."""
 _LINES = {"complete": "617", "watts-strogatz": "619", "torus": "618"}
-"""Where the paper prints each gap."""
+"""The line of the paper that prints each gap."""
 _SEEDS = 12
 _GAP_TOLERANCE = 0.01
 """Largest relative distance from a printed gap of three digits that counts as reproduced."""
 
 _Drawn = Mapping[str, Sequence[float]]
-"""By the names of small worlds, their gaps over the seeds."""
+"""Gaps over the seeds, by the names of small worlds."""
 
 
 def _gap_picture(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> fw.Picture:
@@ -60,9 +60,9 @@ def _draw_gaps(panel: Panel, graphs: fw.Results, others: fw.Results, drawn: _Dra
         ("complete", [graphs["complete"]["gap"]], COLORS["complete"])
     ]
     for name, gaps in drawn.items():
-        rows.append((name, gaps, COLORS["watts-strogatz"] if _fits(gaps) else _OTHER))
+        rows.append((name, gaps, COLORS["watts-strogatz"] if _fits(gaps) else _OTHER_COLOR))
     rows.append((f"torus {SIDE} x {SIDE}", [graphs["torus"]["gap"]], COLORS["torus"]))
-    rows += [(name, [facts["gap"]], _OTHER) for name, facts in others.items()]
+    rows += [(name, [facts["gap"]], _OTHER_COLOR) for name, facts in others.items()]
     for place, (name, gaps, color) in enumerate(rows):
         panel.plot(gaps, [place] * len(gaps), name, color, "o", alpha=0.6, legend=False)
     for name, printed in PRINTED_GAPS.items():
@@ -84,7 +84,7 @@ def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
 
 
 def _other_grids() -> fw.Facts:
-    """Whatever else could be called a 2D grid of about 699 nodes."""
+    """Return other graphs of about 699 nodes that could be called a 2D grid."""
     narrow = next(d for d in range(2, NODES + 1) if NODES % d == 0)
     others = {
         f"open grid {SIDE} x {SIDE}": grid(SIDE, SIDE),
@@ -95,7 +95,7 @@ def _other_grids() -> fw.Facts:
 
 
 def _over_seeds(plan: fw.Plan) -> fw.Facts:
-    """The random graph's gap depends on its seed, and the paper does not print its own."""
+    """Return the random graph's gaps over seeds; the paper does not print its seed."""
     seeds = range(plan.seed, plan.seed + _SEEDS)
     return {
         f"{family}, k = {k}": [draw(seed).normalized_gap() for seed in seeds]
@@ -117,7 +117,7 @@ def _facts(graph: Graph, *, spectrum: bool = False) -> dict[str, Any]:
 
 
 def _dense_eigenvalues(graph: Graph) -> FloatArray:
-    """Return all eigenvalues of the Laplacian, from nothing but the list of edges."""
+    """Return all eigenvalues of the Laplacian, from the list of edges alone."""
     laplacian = np.zeros((graph.n, graph.n))
     for one, other in (graph.edges.T, graph.edges.T[::-1]):
         laplacian[one, other] = -1.0
@@ -229,7 +229,7 @@ def _near_claim(name: str, graphs: fw.Results) -> fw.Claim:
         cite(_LINES[name]),
         fw.grade([abs(off) < _GAP_TOLERANCE]),
         f"Ours is {ours:.4e}, {100 * off:+.2f} % from the printed value "
-        f"({100 * _GAP_TOLERANCE:g} % was allowed).",
+        f"(rule: at most {100 * _GAP_TOLERANCE:g} %).",
     )
 
 

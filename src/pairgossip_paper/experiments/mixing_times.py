@@ -1,4 +1,4 @@
-"""How long an observation walks until it could be anywhere: exact, as printed, as corrected."""
+"""The mixing time of a wandering observation: exact, as printed, as corrected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pairgossip_paper.paper_setup import NETWORK_COLORS, network, paper_nodes
 _GRAPHS = (*PAPER, "star", "cycle", "path")
 _QUICK_NODES = 144
 _OTHER_NODES = (100, 49)
-"""Nodes of the graphs beyond the paper's, in full and quick: a walk on a long path is slow."""
+"""Nodes of the graphs beyond the paper's, in full and quick; a walk on a long path is slow."""
 _EPSILON = 0.01
 _POINTS = 31
 
@@ -96,7 +96,7 @@ def _variation_picture(graphs: fw.Results) -> fw.Picture:
 
 
 def _size_of_printed(graphs: fw.Results) -> str:
-    """Say what remains of the printed formula when its sign is dropped."""
+    """Describe the printed formula without its sign."""
     by_exact = sorted(PAPER, key=lambda name: graphs[name]["exact"])
     by_printed = sorted(PAPER, key=lambda name: abs(graphs[name]["printed"]))
     order = "in an order other than that of the exact times"

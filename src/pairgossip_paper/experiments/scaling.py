@@ -34,30 +34,30 @@ _SIZES: Mapping[str, tuple[int, ...]] = {
     "torus": (25, 49, 100, 196, 400, 784),
     "cycle": (16, 25, 49, 64, 81, 100),
 }
-"""Up to where 1/x, the time scale of the network, is a fraction of the iterations."""
+"""Numbers of nodes; 1/x, the network's time scale, is always a part of the iterations."""
 _QUICK_SIZES = 3
-"""How many of the smallest networks a quick reproduction runs."""
-_COMMON = 49
+"""Number of the smallest networks that a quick reproduction runs."""
+_COMMON_SIZE = 49
 """The size at which networks are compared with each other."""
 _LENGTHS = (200_000, 20_000)
-"""Iterations, in full and quick."""
+"""Iterations: in full, and with quick."""
 _REPEATS, _LEAST_TRIALS = 2, 40
-"""Trials are the plan's times the first, and the second at least: few have no exponent."""
+"""Factor of the plan's trials and their least number: few trials give no exponent."""
 _LIMIT_TIME = 10**9
-"""Iterations after which t x bias no longer changes; the exact expectation is as cheap as ever."""
+"""Iterations after which t x bias no longer changes; an exact expectation costs the same there."""
 _BIAS_FIT = (10.0, 1000.0)
 """Ends of the fit of the exact bias in t, in time scales 1/x: far beyond any run."""
 _CHECKPOINTS = 25
-_CLEAR = 0.1
+_DRAWN_SHARE = 0.1
 """A disagreement of less than this share of the error is not drawn."""
 _TICKS = (20, 50, 100, 200, 500, 1000)
-"""Numbers of nodes."""
-_SETTLED = 2.0
-"""Exponents of measured errors in t are fitted from this many time scales 1/x on."""
+"""Numbers of nodes with a tick."""
+_SETTLING_SCALES = 2.0
+"""Time scales 1/x from which on exponents of measured errors in t are fitted."""
 _BIAS_IN_TIME, _ERROR_IN_TIME = -1.0, -0.5
 """The exponents of t in the bounds."""
 _EXACT_TOLERANCE, _NOISY_TOLERANCE = 0.05, 0.15
-"""Largest excess of an exponent: exact biases carry no noise, errors that of few trials."""
+"""Largest excess of an exponent: of an exact bias, and of an error, which has noise."""
 _QUANTITIES = {
     "bias": "bias",
     "error": "error",
@@ -65,8 +65,8 @@ _QUANTITIES = {
     "disagreement": "of it, the nodes' disagreement",
     "mean_fluctuation": "of it, fluctuation of the network's mean",
 }
-_BOUNDED = {"bias": "bias_bound", "error": "error_bound", "fluctuation": "error_bound"}
-"""What a bound per node speaks of; a node's fluctuation is at most its error."""
+_BOUND_NAMES = {"bias": "bias_bound", "error": "error_bound", "fluctuation": "error_bound"}
+"""The bound on each quantity; a node's fluctuation is at most its error."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Point:
 
     @cached_property
     def parts(self) -> ErrorParts:
-        """What the error consists of."""
+        """The parts of the error."""
         return error_parts(self.run, self.exact["bias"], self.exact["mean_bias"])
 
     def ratio(self, name: str, sizes: FloatArray) -> float:
@@ -153,7 +153,7 @@ def _report(results: fw.Results) -> fw.Section:
         name: {nodes: _in_time(point) for nodes, point in points.items()}
         for name, points in families.items()
     }
-    common = [points[_COMMON] for points in families.values() if _COMMON in points]
+    common = [points[_COMMON_SIZE] for points in families.values() if _COMMON_SIZE in points]
     gap = _fit_ends([1 / point.exact["gap"] for point in common], common)
     bias, error = _slopes(time, "bias"), _slopes(time, "error")
     return fw.Section(
@@ -161,9 +161,9 @@ def _report(results: fw.Results) -> fw.Section:
         f"`t^({bias.mean():.2f})`, and the error of a node like `t^({error.mean():.2f})`, on "
         f"average; the bounds fall like `t^({_BIAS_IN_TIME:g})` and `t^({_ERROR_IN_TIME:g})`.",
         [
-            _about(families["complete"][_COMMON].run),
+            _about(families["complete"][_COMMON_SIZE].run),
             *_about_parts(families, time),
-            _about_gap(gap),
+            _describe_gap(gap),
         ],
         [_nodes_picture(families), _time_picture(families)],
         [_nodes_table(families), _gap_table(gap), _time_table(time)],
@@ -188,7 +188,7 @@ def _fit_ends(x: Sequence[float], points: Iterable[_Point]) -> dict[str, fw.Line
 
 def _in_time(point: _Point) -> _Fits:
     """Fit exponents in t on a network, beyond its time scale."""
-    late = point.run.iterations >= _SETTLED / point.exact["gap"]
+    late = point.run.iterations >= _SETTLING_SCALES / point.exact["gap"]
     t = point.run.iterations[late]
     bias = fw.fit_power_law(point.exact["far"], point.exact["far_bias"])
     curves = point.measured().items()
@@ -226,25 +226,25 @@ def _about_parts(families: _Families, time: _InTime) -> list[str]:
         "by which a node fluctuates about the network's mean; and the fluctuation of the "
         "network's mean about its exact expectation. All are root mean squares. The squares of "
         "the last two add up to that of a node's own fluctuation, and those of all three to that "
-        f"of the error, but for what chance leaves ({100 * left:.1f} % of it at most at the last "
+        f"of the error, except for chance ({100 * left:.1f} % of it at most at the last "
         f"iteration). There, relative to the error, {listed}.",
-        f"From {_SETTLED:g} `|E|/lambda` iterations on, the exponent of the nodes' disagreement in "
-        f"`t` is {_describe_slopes(slopes['disagreement'])}, that of the fluctuation of the "
-        f"network's mean {_describe_slopes(slopes['mean_fluctuation'])}"
-        + _slowest(slopes, _slopes(time, "bias")),
+        f"From {_SETTLING_SCALES:g} `|E|/lambda` iterations on, the exponent of the nodes' "
+        f"disagreement in `t` is {_describe_slopes(slopes['disagreement'])}, that of the "
+        f"fluctuation of the network's mean {_describe_slopes(slopes['mean_fluctuation'])}"
+        + _conclude_exponent(slopes, _slopes(time, "bias")),
     ]
 
 
-def _about_gap(gap: _Fits) -> str:
-    """Set how the network enters beside how it enters the bounds, which need not be the same."""
-    apart = {key: gap[key].slope - gap[_BOUNDED[key]].slope for key in ("bias", "error")}
+def _describe_gap(gap: _Fits) -> str:
+    """Compare the exponents of the network with those in the bounds, which need not be the same."""
+    apart = {key: gap[key].slope - gap[_BOUND_NAMES[key]].slope for key in ("bias", "error")}
     listed = ", ".join(
-        f"{gap[key].slope:.2f} for the {key} (its bound: {gap[_BOUNDED[key]].slope:.2f})"
+        f"{gap[key].slope:.2f} for the {key} (its bound: {gap[_BOUND_NAMES[key]].slope:.2f})"
         for key in apart
     )
     less = " Both are below those of the bounds." if max(apart.values()) < 0 else ""
     return (
-        f"Over networks of {_COMMON} nodes that hold the same incomes, the exponents of "
+        f"Over networks of {_COMMON_SIZE} nodes that hold the same incomes, the exponents of "
         f"`|E|/lambda` are {listed}; that of the error changes with the number of iterations, "
         f"since the network weighs differently on its parts.{less}"
     )
@@ -258,7 +258,7 @@ def _describe_slopes(slopes: FloatArray) -> str:
     return f"{slopes.mean():.2f} on average ({slopes.min():.2f} to {slopes.max():.2f})"
 
 
-def _slowest(slopes: Mapping[str, FloatArray], bias: FloatArray) -> str:
+def _conclude_exponent(slopes: Mapping[str, FloatArray], bias: FloatArray) -> str:
     """Draw the conclusion on the exponent of the whole error, if the numbers allow it."""
     faster = np.maximum(slopes["disagreement"], bias) < slopes["mean_fluctuation"]
     if not faster.all():
@@ -282,13 +282,13 @@ def _nodes_table(families: _Families) -> fw.Table:
         ],
         "Least squares on log-log axes: of the limit of `t x bias`, and of the others at the last "
         "iteration. Quantities and bounds are those of one node, root mean squares over nodes, "
-        "but for the network's mean, on which there is no bound of its own.",
+        "except for the network's mean, which has no bound of its own.",
     )
 
 
 def _gap_table(gap: _Fits) -> fw.Table:
     return fw.Table.from_records(
-        f"Exponents in `|E|/lambda` over networks of {_COMMON} nodes that hold the same incomes",
+        f"Exponents in `|E|/lambda` over networks of {_COMMON_SIZE} nodes with the same incomes",
         [_beside_bound(gap, key) for key in _QUANTITIES],
         "The exponents of the bounds are fitted on the same networks.",
     )
@@ -296,7 +296,7 @@ def _gap_table(gap: _Fits) -> fw.Table:
 
 def _beside_bound(fits: _Fits, key: str) -> dict[str, fw.Cell]:
     fitted = fits[key]
-    bound = fits[_BOUNDED[key]].slope if key in _BOUNDED else None
+    bound = fits[_BOUND_NAMES[key]].slope if key in _BOUND_NAMES else None
     return {
         "quantity": _QUANTITIES[key],
         "fitted": fitted.slope,
@@ -317,7 +317,8 @@ def _time_table(time: _InTime) -> fw.Table:
         ],
         f"The bound on the bias falls with exponent {_BIAS_IN_TIME:g}, that on the error with "
         f"{_ERROR_IN_TIME:g}. In units of `|E|/lambda` iterations, the exact bias is fitted "
-        f"between {_BIAS_FIT[0]:g} and {_BIAS_FIT[1]:g}, what is measured from {_SETTLED:g} on.",
+        f"between {_BIAS_FIT[0]:g} and {_BIAS_FIT[1]:g}, measurements from {_SETTLING_SCALES:g} "
+        "on.",
     )
 
 
@@ -331,7 +332,7 @@ def _time_claims(time: _InTime) -> list[fw.Claim]:
             cite("312"),
             fw.grade(bias <= _BIAS_IN_TIME + _EXACT_TOLERANCE),
             f"Exact exponents on {len(bias)} networks are between {bias.min():.3f} and "
-            f"{bias.max():.3f}; at most {_BIAS_IN_TIME + _EXACT_TOLERANCE:g} was asked for.",
+            f"{bias.max():.3f} (rule: at most {_BIAS_IN_TIME + _EXACT_TOLERANCE:g}).",
         ),
         fw.Claim(
             "error-in-time",
@@ -339,8 +340,8 @@ def _time_claims(time: _InTime) -> list[fw.Claim]:
             cite("329"),
             fw.grade(error <= _ERROR_IN_TIME + _NOISY_TOLERANCE),
             f"Over {len(error)} networks the exponent of a node's error is "
-            f"{_describe_slopes(error)}; at most {_ERROR_IN_TIME + _NOISY_TOLERANCE:g} was asked "
-            "for. That of the fluctuation of the network's mean alone is "
+            f"{_describe_slopes(error)} (rule: at most {_ERROR_IN_TIME + _NOISY_TOLERANCE:g}). "
+            "That of the fluctuation of the network's mean alone is "
             f"{_describe_slopes(_slopes(time, 'mean_fluctuation'))}.",
         ),
     ]
@@ -375,7 +376,7 @@ def _nodes_picture(families: _Families) -> fw.Picture:
         bounds = [p.exact["late_bound"] for p in drawn], [p.exact["error_bound"][-1] for p in drawn]
         for panel, bound in zip(sheet.panels, bounds, strict=True):
             panel.plot(nodes, bound, f"{name}: bound", color, ":", legend=False)
-    run = families["complete"][_COMMON].run
+    run = families["complete"][_COMMON_SIZE].run
     left.finish("nodes", f"t x bias ({FRANCS})", "bias, t to infinity")
     title = f"error after {run.iterations[-1]:,} iterations"
     right.finish("nodes", f"RMS error ({FRANCS})", title)
@@ -401,8 +402,8 @@ def _time_picture(families: _Families) -> fw.Picture:
         units = run.iterations * exact["gap"]
         left.plot(units, exact["bias"], f"{name}, {nodes} nodes", color)
         right.plot(units, run.error, f"{name}: error", color)
-        # What is small beside the bias it is found by subtracting is noise.
-        clear = parts.disagreement > _CLEAR * run.error
+        # A small part is noise beside the bias, since it is found by subtracting.
+        clear = parts.disagreement > _DRAWN_SHARE * run.error
         right.plot(units[clear], parts.disagreement[clear], f"{name}: disagreement", color, "--")
         right.plot(units, parts.mean_fluctuation, f"{name}: fluctuation of the mean", color, ":")
     _guide(left, -1.0, "slope -1")

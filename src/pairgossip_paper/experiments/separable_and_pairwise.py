@@ -30,14 +30,14 @@ from pairgossip_paper.paper_setup import (
 _NODES = 36
 _KERNEL = "gini"
 _LENGTHS = (100_000, 20_000)
-"""Iterations of GoSta, in full and quick."""
+"""Iterations of GoSta: in full, and with quick."""
 _AVERAGING_LAST, _AVERAGING_POINTS = 6_000, 61
 _CHECKPOINTS = 33
 _REPEATS, _LEAST_TRIALS = 10, 60
-_SETTLED = 5.0
-"""Exponents are fitted from this many time scales |E|/lambda on."""
-_STRAIGHT = 0.99
-"""The share of its variance a line must explain for a decay to be called geometric."""
+_SETTLING_SCALES = 5.0
+"""Time scales |E|/lambda from which on exponents are fitted."""
+_LEAST_EXPLAINED = 0.99
+"""Least share of its variance that a line explains for a decay to be called geometric."""
 _SLOPE_TOLERANCE = 0.1
 """Largest distance of an exponent from -1 or -1/2."""
 _STANDARD_ERRORS = 4.0
@@ -128,7 +128,7 @@ def _exact(name: str, last: int, seed: int) -> fw.Facts:
 
 def _measure(averaging: Run, gosta: Run, exact: fw.Facts) -> _Measured:
     parts = error_parts(gosta, exact["gosta_bias"], exact["gosta_mean_bias"])
-    late = gosta.iterations >= _SETTLED / exact["gap"]
+    late = gosta.iterations >= _SETTLING_SCALES / exact["gap"]
     t, curves = averaging.iterations, (np.array(exact["averaging_bias"]), averaging.error)
     falling = (gosta.error, parts.bias, parts.disagreement, parts.mean_fluctuation)
     return _Measured(
@@ -175,7 +175,7 @@ def _about(by_graph: _ByGraph) -> list[str]:
         "The bound on averaging falls by the factor `1 - x/2` per iteration in the square; on the "
         "complete graph theory says that the expected squared error falls by exactly that. The "
         f"root mean square error over trials falls at {listed} times the rate of the bound.",
-        "The error of GoSta at a node has three parts, the squares of which add up but for chance: "
+        "The error of GoSta at a node has three parts, whose squares add up except for chance: "
         "its bias, the nodes' disagreement about the network's mean, and the fluctuation of that "
         "mean about its exact expectation.",
     ]
@@ -213,15 +213,15 @@ def _gosta_table(by_graph: _ByGraph) -> fw.Table:
             }
             for name, m in by_graph.items()
         ],
-        f"Fitted from {_SETTLED:g} `|E|/lambda` on. The bound on the bias falls with exponent -1, "
-        "that on the error with -1/2.",
+        f"Fitted from {_SETTLING_SCALES:g} `|E|/lambda` on. The bound on the bias falls with "
+        "exponent -1, that on the error with -1/2.",
     )
 
 
 def _geometric_claim(by_graph: _ByGraph) -> fw.Claim:
     straight = min(m.averaging_error.explained for m in by_graph.values())
     excess = max(_excess(m.averaging, m.exact) for m in by_graph.values())
-    is_straight = straight > _STRAIGHT
+    is_straight = straight > _LEAST_EXPLAINED
     ratios = [m.times_bound for m in by_graph.values()]
     over = "never exceeds" if excess <= 0 else f"exceeds by {excess:.1f} standard errors at most"
     return fw.Claim(
@@ -237,8 +237,8 @@ def _geometric_claim(by_graph: _ByGraph) -> fw.Claim:
 
 
 def _excess(run: Run, exact: fw.Facts) -> float:
-    """Return by how many standard errors the mean squared error exceeds the squared bound."""
-    # Below some share of the start rounding sets in, and the bound says nothing.
+    """Return the excess of the mean squared error over the squared bound, in standard errors."""
+    # Below some share of the start rounding sets in, which the bound does not cover.
     clear = run.error > fw.DECAY_WINDOW[0] * exact["start"]
     squares = run.trial_error[:, clear] ** 2
     bound = np.array(exact["averaging_bound"])[clear] ** 2 * (1 + 1e-9)
@@ -261,7 +261,7 @@ def _slower_claim(by_graph: _ByGraph) -> fw.Claim:
         fw.grade(near),
         f"Exponents of the bias are {min(bias):.3f} to {max(bias):.3f}, those of the fluctuation "
         f"of the network's mean {np.mean(means):.3f} on average ({min(means):.3f} to "
-        f"{max(means):.3f}); within {_SLOPE_TOLERANCE:g} of -1 and of -1/2 was asked for.",
+        f"{max(means):.3f}; rule: within {_SLOPE_TOLERANCE:g} of -1 and of -1/2).",
     )
 
 

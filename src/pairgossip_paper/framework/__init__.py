@@ -27,9 +27,9 @@ Arguments = Mapping[str, Any]
 Facts = Mapping[str, Any]
 """The results of a computation: numbers, texts, lists and mappings, as JSON can hold them."""
 Results = Mapping[str, Any]
-"""By the names of its cases, an experiment's saved results: a `Run`, a `Fit`, or facts."""
+"""An experiment's saved results by the names of its cases: a `Run`, a `Fit`, or facts."""
 DECAY_WINDOW = (1e-10, 1e-2)
-"""Errors, as parts of the first one, between which a geometric rate is fitted."""
+"""Range of errors, relative to the first one, in which a geometric rate is fitted."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Claim:
     name: str
     statement: str
     source: str
-    """Who says so: a place of the paper (`paper.cite`), another paper, or "theory"."""
+    """The origin: a place in the paper (`paper.cite`), another paper, or "theory"."""
     verdict: Verdict
     evidence: str
 
@@ -96,31 +96,31 @@ class Rule(NamedTuple):
 
     is_met: Callable[[float], bool]
     limits: Mapping[str, float]
-    """By the names under which evidence cites them."""
+    """The limits, by the names under which evidence cites them."""
 
 
 def at_least(least: float) -> Rule:
-    """Ask for a number that is not below a limit, `{least}` in the evidence."""
+    """Require a number that is not below a limit, `{least}` in the evidence."""
     return Rule(lambda value: value >= least, {"least": least})
 
 
 def at_most(most: float) -> Rule:
-    """Ask for a number that is not above a limit, `{most}` in the evidence."""
+    """Require a number that is not above a limit, `{most}` in the evidence."""
     return Rule(lambda value: value <= most, {"most": most})
 
 
 def more_than(limit: float) -> Rule:
-    """Ask for a number above a limit, `{limit}` in the evidence."""
+    """Require a number above a limit, `{limit}` in the evidence."""
     return Rule(lambda value: value > limit, {"limit": limit})
 
 
 def less_than(limit: float) -> Rule:
-    """Ask for a number below a limit, `{limit}` in the evidence."""
+    """Require a number below a limit, `{limit}` in the evidence."""
     return Rule(lambda value: value < limit, {"limit": limit})
 
 
 def within(tolerance: float, of: float) -> Rule:
-    """Ask for a number near another, `{tolerance}` and `{of}` in the evidence."""
+    """Require a number near another, `{tolerance}` and `{of}` in the evidence."""
     return Rule(lambda value: abs(value - of) <= tolerance, {"tolerance": tolerance, "of": of})
 
 
@@ -133,11 +133,11 @@ def check(
     evidence: str,
     **cited: Any,
 ) -> Claim:
-    """Judge a claim by numbers that must meet a rule; those without one are shown alone.
+    """Judge a claim by numbers that must meet a rule; numbers without a rule are only shown.
 
-    The evidence may cite ``{values}`` (also with a format, as in ``{values:.1%}``), the ``{low}``
-    and ``{high}`` end of them, how many have ``{passed}`` of all ``{judged}``, the limits of a
-    single rule, and whatever else is given by its name.
+    The evidence may cite ``{values}`` (also with a format, as in ``{values:.1%}``), their ``{low}``
+    and ``{high}`` end, the number ``{passed}`` of all ``{judged}``, the limits of a single rule,
+    and everything that is given by its name in ``cited``.
     """
     rules = dict.fromkeys(values, rule) if isinstance(rule, Rule) else rule
     met = [one.is_met(values[key]) for key, one in rules.items()]
@@ -149,7 +149,7 @@ def check(
 
 
 class _Listed(dict[str, float]):
-    """Values in a sentence, in the format that it asks for."""
+    """Values for a sentence, in the format that the sentence names."""
 
     def __format__(self, style: str) -> str:
         return list_values(self, style or ".3g")
@@ -182,7 +182,7 @@ class Section:
 
     @property
     def findings(self) -> list[str]:
-        """All that is said in words, the headline first."""
+        """All findings in words, the headline first."""
         return [self.headline, *self.notes]
 
 
@@ -215,7 +215,7 @@ Case = Simulation | Computation
 
 
 class Plan(NamedTuple):
-    """How much is run: the same for all experiments of one reproduction."""
+    """The amount of work, the same for all experiments of one reproduction."""
 
     quick: bool
     """Shorter runs, for a first look; the claims are checked all the same."""
@@ -223,7 +223,7 @@ class Plan(NamedTuple):
     seed: int
 
     def choose(self, full: int, quick: int) -> int:
-        """Return the full or the quick length of something."""
+        """Return the full or the quick length."""
         return quick if self.quick else full
 
     def repeat(self, times: int, least: int = 0) -> int:
@@ -241,14 +241,14 @@ class Plan(NamedTuple):
     ) -> Simulation:
         """Declare a case of `estimate` or `minimize`.
 
-        Its data, its graph and what else takes time to make are the problem's, which is called
-        when the case runs.
+        ``problem`` makes its data, its graph and other slow arguments; it is called when the case
+        runs.
         """
 
         def run(**how: Any) -> Run | Fit:
             shared = {"iterations": iterations, "seed": self.seed}
             with warnings.catch_warnings():
-                # The paper's settings are run as they are.
+                # The paper's settings are kept, so advice to change them is of no use.
                 warnings.simplefilter("ignore", NotEnough)
                 return function(**problem(), **shared, **settings, **how)
 
@@ -267,14 +267,14 @@ class Experiment:
     place: float = math.inf
     """Its place in the report: experiments are in increasing order, those of one place by name."""
     opens: bool = False
-    """Whether its first figure is among those with which the report opens."""
+    """Whether its first figure is among those at the top of the report."""
 
     def __post_init__(self) -> None:
         mark_fields(self, "question")
 
 
 def pick_ways(results: Results, name: str, ways: Iterable[str]) -> dict[str, Any]:
-    """Return by way the results of the cases "name-way", of those ways that were run."""
+    """Return by way the results of the cases "name-way" that were run."""
     return {way: results[f"{name}-{way}"] for way in ways if f"{name}-{way}" in results}
 
 
@@ -309,6 +309,6 @@ def fit_power_law(x: ArrayLike, y: ArrayLike) -> Line:
 
 
 def fit_decay(t: ArrayLike, errors: FloatArray, start: float = 1.0) -> Line:
-    """Fit errors = constant e^(slope t) where they are clear of their start and of rounding."""
+    """Fit errors = constant e^(slope t) well below their start and well above rounding."""
     inside = (errors > DECAY_WINDOW[0] * start) & (errors < DECAY_WINDOW[1] * start)
     return fit_line(np.asarray(t)[inside], np.log(errors[inside]))

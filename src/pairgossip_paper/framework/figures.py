@@ -1,7 +1,7 @@
 """Figures of the report, made of panels: one size, one style, labeled axes.
 
 A panel keeps the curves that it draws, so that the page of `pairgossip watch` can draw the same
-ones, to be zoomed into and read off.
+curves with zoom and values.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PlacedCurve(NamedTuple):
 
 @dataclass
 class Panel:
-    """Axes, and the curves drawn on them; what is no curve is drawn on the axes alone."""
+    """Axes and the curves drawn on them; anything else is drawn on the axes alone."""
 
     axes: Axes
     is_first: bool
@@ -49,7 +49,7 @@ class Panel:
     x_log: bool = True
     y_log: bool = False
     x_names: Sequence[str] = ()
-    """Names of the places 0, 1, ... on the axis; empty where it has numbers."""
+    """Names of the places 0, 1, ... on the axis; empty if it has numbers."""
     y_names: Sequence[str] = ()
 
     def plot(
@@ -96,12 +96,12 @@ class Panel:
         self.axes.axhline(y, linestyle=style, **look)
 
     def bars(self, x: FloatArray, heights: FloatArray, label: str, color: str) -> None:
-        """Draw a bar chart, of which the page shows the tops."""
+        """Draw a bar chart; the page shows the tops of its bars."""
         self.curves.append(PlacedCurve(x, Curve(label, heights, color), points=True))
         self.axes.bar(x, heights, color=color, width=0.8, label=label)
 
     def legend_entry(self, label: str, color: str, style: str, **look: Any) -> None:
-        """Explain in the legend what curves of several colors have in common."""
+        """Explain in the legend the common style of curves of several colors."""
         self.axes.plot([], [], style, color=color, label=label, **look)
 
     def name_places(self, x: Sequence[str] = (), y: Sequence[str] = (), **look: Any) -> None:
@@ -114,7 +114,7 @@ class Panel:
             self.axes.set_yticks(range(len(y)), y, **look)
 
     def number_ticks(self, ticks: Sequence[float]) -> None:
-        """Write numbers out at these places of the x axis, and nowhere else."""
+        """Write numbers at these places of the x axis, and nowhere else."""
         self.axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         self.axes.set_xticks([], minor=True)
 
@@ -129,7 +129,7 @@ class Panel:
         legend: bool = False,
         y_once: bool = False,
     ) -> None:
-        """Label the panel and scale its axes; of a row with the same y, only the first has it."""
+        """Label the panel and scale its axes; a row with one y axis has its label at the first."""
         x, y, title = map(Marked, (x, "" if y_once and not self.is_first else y, title))
         self.x_label, self.y_label, self.title = x, y, title
         self.x_log, self.y_log = x_log, y_log
@@ -165,14 +165,14 @@ class Sheet:
         return [panel for row in self.rows for panel in row]
 
     def over(self, rows: Iterable[str], columns: Iterable[str]) -> Iterator[tuple[Panel, str, str]]:
-        """Go through all panels, each with what its row and its column show."""
+        """Yield all panels, each with the name of its row and of its column."""
         keys = list(columns)
         for panels, row in zip(self.rows, rows, strict=True):
             for panel, column in zip(panels, keys, strict=True):
                 yield panel, row, column
 
     def add_legend(self, columns: int, panel: Panel | None = None, **look: Any) -> None:
-        """Put a panel's legend, the first's unless given, below all panels: it covers no curve."""
+        """Put the legend of a panel, by default the first, below all panels."""
         handles, labels = (panel or self.panels[0]).axes.get_legend_handles_labels()
         how: dict[str, Any] = {"loc": "outside lower center", "frameon": False} | look
         self.figure.legend(handles, labels, ncols=columns, **how)

@@ -14,7 +14,7 @@ _SECTIONS = {
     702: "A", 717: "B", 733: "C", 736: "C.1", 797: "C.2", 873: "C.3", 912: "C.4", 999: "D",
     1002: "D.1", 1539: "D.2", 2164: "D.3", 2261: "E",
 }  # fmt: skip
-"""By the lines where they begin; letters are appendices."""
+"""The line where each section begins; letters are appendices."""
 
 _STATEMENTS = {
     (271, 292): "algorithm 1", (299, 310): "proposition 1", (321, 328): "theorem 1",
@@ -30,11 +30,11 @@ _STATEMENTS = {
     (1765, 1773): "corollary 2", (1885, 1922): "algorithm 7", (1926, 1932): "proposition 3",
     (1938, 1948): "lemma 12", (1954, 1960): "theorem 9", (2122, 2136): "lemma 13",
 }  # fmt: skip
-"""By their first and last lines. The paper counts propositions in two ways: two have number 1."""
+"""The first and last line of each statement. Propositions are counted twice: two have number 1."""
 
 
 def cite(lines: str) -> str:
-    """Name the place of lines such as "238, 303-308" and say what lines are."""
+    """Name the place of lines such as "238, 303-308", and these lines."""
     return f"paper, {locate(lines, ' of the LaTeX source')}"
 
 

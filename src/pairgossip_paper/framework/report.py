@@ -46,11 +46,11 @@ _VERBS: dict[Verdict, tuple[str, str]] = {
 }
 """Verdicts on one statement and on several."""
 _MANY_ROWS = 12
-"""Tables of more rows fold away."""
+"""Rows; longer tables are folded."""
 _DOTS_PER_INCH = 160
 _MANY_DECADES = 1e3
 _FIGURES_PER_WORKER = 4
-"""Fewer are drawn in the time in which another process imports what it draws with."""
+"""Least number of figures per process; fewer are drawn before another one has its imports."""
 
 
 class Contents(NamedTuple):
@@ -59,7 +59,7 @@ class Contents(NamedTuple):
     experiments: Mapping[str, Experiment]
     sections: Mapping[str, Section]
     incomplete: Mapping[str, InputError]
-    """By the names of experiments left out, why."""
+    """The reason of each experiment that is left out, by its name."""
     plan: Plan
     provenance: Sequence[Mapping[str, Any]]
     """Machines and versions that computed the results."""
@@ -84,7 +84,7 @@ def write_report(folder: Path, contents: Contents, n_jobs: int | None) -> Path:
 
 
 def _render_report(contents: Contents, sources: Mapping[str, str]) -> str:
-    """Return the report as HTML, given what it carries for every figure."""
+    """Return the report as HTML; ``sources`` are its figures as text."""
     claims = [claim for section in contents.sections.values() for claim in section.claims]
     return _page().render(
         contents._asdict(),
@@ -112,19 +112,19 @@ def _page() -> Template:
 
 
 def _find_opening(contents: Contents) -> list[str]:
-    """Name the experiments whose first figures open the report: if none does, the first one's."""
+    """Name the experiments whose first figures open the report; by default the first drawn."""
     drawn = [name for name, section in contents.sections.items() if section.pictures]
     return [name for name in drawn if contents.experiments[name].opens] or drawn[:1]
 
 
 def _number_columns(table: Table) -> list[bool]:
-    """Tell which columns hold numbers, and are aligned for them."""
+    """Return which columns hold numbers, and so are aligned for them."""
     columns = zip(*table.rows, strict=True)
     return [any(isinstance(cell, int | float) for cell in column) for column in columns]
 
 
 def _format_cell(value: Cell) -> str:
-    """Write a cell of a table; numbers have four significant digits."""
+    """Format a cell of a table; numbers have four significant digits."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -135,7 +135,7 @@ def _format_cell(value: Cell) -> str:
 
 
 def _count_verdicts(claims: Sequence[Claim]) -> str:
-    """Count verdicts, apart for what the paper says and for everything else."""
+    """Count verdicts, separately for statements of the paper and for others."""
     of_paper = [claim for claim in claims if claim.source.startswith("paper")]
     others = [claim for claim in claims if claim not in of_paper]
     sentences = []
@@ -158,10 +158,10 @@ def _count_verdicts(claims: Sequence[Claim]) -> str:
 def _write_pictures(
     folder: Path, pictures: Mapping[str, Picture], n_jobs: int | None
 ) -> dict[str, str]:
-    """Write all figures; return, by their names, what an HTML file can carry.
+    """Write all figures; return them by name as text that an HTML file can carry.
 
-    In processes, since drawing is Python from end to end; a cluster that runs the trials is no
-    place for files.
+    Processes of this machine draw them, because drawing holds Python's lock, and a cluster that
+    runs the trials cannot write its files.
     """
     from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
@@ -184,7 +184,7 @@ def _write_figure(folder: Path, name: str, figure: Figure) -> str:
     # Without a fixed salt and date, two drawings of one figure would differ.
     with mpl.rc_context({"svg.hashsalt": name}):
         vector = _render(figure, "svg", metadata={"Date": None})
-    figure.set_layout_engine("none")  # the layout found is kept
+    figure.set_layout_engine("none")  # keep the layout of the SVG
     pixels = _render(figure, "png", dpi=_DOTS_PER_INCH)
     for suffix, content in (("svg", vector), ("png", pixels)):
         with replacing(folder / f"{name}.{suffix}") as file:
@@ -193,7 +193,7 @@ def _write_figure(folder: Path, name: str, figure: Figure) -> str:
 
 
 def _leave_out_minor_ticks(figure: Figure) -> None:
-    """On axes of many decades they are hardly seen, and take half the time of drawing."""
+    """Remove minor ticks of axes with many decades: they take half the time of drawing."""
     from matplotlib.ticker import NullLocator
 
     for axes in figure.axes:

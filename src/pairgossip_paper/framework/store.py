@@ -31,7 +31,7 @@ class Store:
         self.results = folder / RESULTS
 
     def open(self, plan: Plan, *, resume: bool) -> None:
-        """Make the folder ready for a plan; refuse what would destroy or mix results."""
+        """Make the folder ready for a plan; refuse plans that would destroy or mix results."""
         settings = {"pairgossip": pairgossip.__version__} | plan._asdict()
         path = self.folder / SETTINGS
         if path.exists():
@@ -73,31 +73,31 @@ class Store:
         document = _read_json(path, {"seed": int, "trials": int, "result": dict})
         if document["seed"] != plan.seed:
             raise _other_plan_error(path)
-        # What is computed may depend on the number of trials.
+        # A computation may depend on the number of trials.
         return document["result"] if document["trials"] == plan.trials else None
 
     def finished_trials(self, experiment: str, case: Simulation, plan: Plan) -> Run | Fit | None:
-        """Return the finished trials of a case, whether or not all are, or None."""
+        """Return the finished trials of a case, all or some, or None."""
         paths = (self._unfinished_path(experiment, case), self._path(experiment, case))
         results = [_load(path, case, plan) for path in paths if path.exists()]
         return max(results, key=lambda result: result.trials, default=None)
 
     def provenance(self) -> list[dict[str, Any]]:
-        """Return the machines and versions that computed what is here, each once."""
+        """Return the machines and versions that computed the results, each once."""
         machines: list[dict[str, Any]] = []
         for path in sorted(self.results.glob("*/*")):
             try:
                 is_json = path.suffix == ".json"
                 header = json.loads(read_bytes(path)) if is_json else read_header(path)
                 one = {**header["versions"], **header["machine"]}
-            except Exception:  # damaged, which is said where it is read as a result
+            except Exception:  # a damaged file is reported where it is read as a result
                 continue
             if one not in machines:
                 machines.append(one)
         return machines
 
     def has_begun(self, experiment: Experiment) -> bool:
-        """Whether there is any result of an experiment."""
+        """Return whether there is any result of an experiment."""
         return any((self.results / experiment.name).glob("*"))
 
     def keep_trials(self, experiment: str, case: Simulation, trials: Run | Fit) -> None:
@@ -112,7 +112,7 @@ class Store:
     def keep_computation(
         self, experiment: str, case: Computation, result: Mapping[str, Any], plan: Plan
     ) -> None:
-        """Save what was computed, with the seed, the machine and the versions."""
+        """Save the result of a computation, with the seed, the machine and the versions."""
         document = {
             "seed": plan.seed,
             "trials": plan.trials,
@@ -145,7 +145,7 @@ _KINDS: Mapping[str, type] = {"quick": int, "trials": int, "seed": int}
 def _check_same(
     folder: Path, before: Mapping[str, Any], now: Mapping[str, Any], *, resume: bool
 ) -> None:
-    # More trials can be added to a reproduction that is resumed; whatever else differs cannot.
+    # A reproduction that is resumed may get more trials; nothing else may differ.
     free = ("trials",) if resume and now["trials"] >= before.get("trials", 0) else ()
     for name, value in now.items():
         if name not in free and before.get(name) != value:

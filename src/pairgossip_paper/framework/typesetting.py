@@ -1,11 +1,11 @@
 """Formulas in sentences, typeset: lambda_(n-1) becomes a Greek letter in italics with a subscript.
 
 Sentences of the report are read in a terminal and on the page as well, so formulas are plain text.
-Whoever writes one puts it between backticks, which nobody else sees: `Marked` text is a string
-without them. Numbers need none: 1e-12, -0.5 and 26 x 26 are set in all texts.
+Authors put them between backticks, which no reader sees: `Marked` text is a string without them.
+Numbers need none: 1e-12, -0.5 and 26 x 26 are typeset in all texts.
 """
 
-# ruff: noqa: RUF001 (signs that look like letters are what it is about)
+# ruff: noqa: RUF001 (its subject is signs that look like letters)
 from __future__ import annotations
 
 import re
@@ -48,7 +48,7 @@ _NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(_NAMES)})(?![A-Za-z])")
 _SUBSCRIPT = re.compile(rf"(?<![A-Za-z])([A-Za-zα-ω]\u0304?′?|sum|mean)_{_SCRIPT}")
 _POWER = re.compile(rf"(?<=[\w)>|‖′])\^{_SCRIPT}")
 _LETTER = re.compile("(?<![A-Za-zα-ω])((?:[A-Za-zα-ω]|nk|LD)\u0304?)(?![A-Za-zα-ω\u0304;])")
-"""A letter alone, or one of the products; words such as log stand upright."""
+"""A letter alone, or one of the products; words such as log stay upright."""
 
 
 class Marked(str):
@@ -66,7 +66,7 @@ class Marked(str):
 
 
 def with_marks(text: str) -> str:
-    """Return a text as it was written, to make another of it."""
+    """Return a text with its marks, to make another text of it."""
     return text.marked if isinstance(text, Marked) else text
 
 
@@ -83,7 +83,7 @@ def _mark(value: Any) -> Any:
 
 
 def typeset(text: str) -> Markup:
-    """Return a text as HTML in which formulas and numbers look like formulas and numbers."""
+    """Return a text as HTML with typeset formulas and numbers."""
     from markupsafe import Markup
 
     words, *others = with_marks(text).split(_MARK)

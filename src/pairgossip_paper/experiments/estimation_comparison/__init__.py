@@ -24,9 +24,9 @@ _STYLES = {
     "u1": (COLORS[3], "--", "U1, to its row means"),
 }
 _GUIDES = (("u2", -0.5, 2.0), ("gosta-sync", -1.0, 0.5))
-"""Lines of a given slope, at a factor from the method whose error falls so."""
-_FIRST = 100
-"""Where x axes begin: before, all estimates are about as wrong as the answer 0."""
+"""Methods, exponents of their guide lines, and the factors by which these are moved aside."""
+_FIRST_ITERATION = 100
+"""The first iteration on x axes; before it, all estimates are about as wrong as the answer 0."""
 _AXES = {"iterations": "iterations", "messages": "messages sent"}
 _EXPONENT = -0.5
 _SLOPE_TOLERANCE = 0.15
@@ -36,14 +36,14 @@ Set after a look at quick runs, where 0.1 is passed on the torus with one seed o
 """
 _EQUAL_ERRORS = 0.05
 """Largest relative difference of errors that count as equal."""
-_MEANINGFUL = 0.5
+_MEANINGFUL_ERROR = 0.5
 """Methods are compared once one of them is this near; the answer 0 has a relative error of 1.
 
 Set after a look at quick runs: with 1 instead, the verdict depends on the seed, because early on
 the asynchronous clock has nodes that were never drawn, and U2 is up to a third ahead.
 """
 _LEVELS = (0.1, 0.01)
-"""Relative errors whose price in messages is reported."""
+"""Relative errors whose cost in messages is reported."""
 
 
 _ByGraph = Mapping[str, Mapping[str, MethodCurve]]
@@ -134,8 +134,8 @@ def _notes(by_graph: _ByGraph, targets: fw.Results) -> list[str]:
         f"errors follow powers from {min(powers):.2f} to {max(powers):.2f}"
         + (": the graph matters less than in the bound." if weaker else "."),
         f"Two constants of the rules below were set after a look at quick runs: the tolerance "
-        f"{_SLOPE_TOLERANCE:g} of slopes, and the relative error {_MEANINGFUL:g} from which on "
-        "methods are compared at equal messages.",
+        f"{_SLOPE_TOLERANCE:g} of slopes, and the relative error {_MEANINGFUL_ERROR:g} from which "
+        "on methods are compared at equal messages.",
     ]
 
 
@@ -188,7 +188,7 @@ def _gap_exponents(by_graph: _ByGraph, targets: fw.Facts) -> dict[str, float]:
 
 
 def _gap_table(by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
-    """List what the graphs cost beside what they cost in the bound."""
+    """List the cost of each graph beside that in the bound."""
     bound = targets["torus"]["bound"][-1] / targets["complete"]["bound"][-1]
     errors = _final_errors(by_graph)
     costs = {m: errors[m][-1] / errors[m][0] for m in METHODS}
@@ -203,7 +203,7 @@ def _gap_table(by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
 
 
 def _sampling_table(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
-    """List how sure the statistic of the rows is, beside how near gossip comes to it."""
+    """List the sampling error of the statistic beside the error of gossip."""
     return fw.Table.from_records(
         "What the rows themselves say",
         [
@@ -231,7 +231,7 @@ def _error_picture(by_graph: _ByGraph, targets: fw.Facts, against: str) -> fw.Pi
         for method, power, away in _GUIDES:
             m = by_method[method]
             _guide(panel, getattr(m, against), away * m.final, power)
-        panel.axes.set_xlim(left=_FIRST)
+        panel.axes.set_xlim(left=_FIRST_ITERATION)
         panel.finish(_AXES[against], "relative error", graph, y_once=True)
     sheet.add_legend(columns=len(by_graph["complete"]) + 1)
     trials = by_graph["complete"]["u2"].run.trials
@@ -253,7 +253,7 @@ def _graphs_picture(by_graph: _ByGraph) -> fw.Picture:
             m = by_method[method]
             _draw_error(panel, m.iterations, m, GRAPH_COLORS[graph], "-", graph)
         panel.finish("iterations", "relative error", _STYLES[method][2], y_once=True)
-        panel.axes.set_xlim(left=_FIRST)
+        panel.axes.set_xlim(left=_FIRST_ITERATION)
         panel.axes.legend(loc="lower left", fontsize="small", edgecolor="none")
     return fw.Picture(
         "graphs",
@@ -269,7 +269,7 @@ def _draw_error(panel: Panel, x: Any, m: MethodCurve, color: str, line: str, lab
 
 
 def _guide(panel: Panel, x: Any, end: float, power: float) -> None:
-    """Draw a line of some slope over the last decade of a curve, a little off it."""
+    """Draw a line of the given slope over the last decade of a curve, moved aside."""
     late = np.array([x[-1] / 10, x[-1]], dtype=np.float64)
     line = end * (late / late[-1]) ** power
     above = power > -1.0
@@ -296,11 +296,11 @@ def _equal_messages_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
             last.append(float(ratios[-1]))
             least += ratios[near].tolist()
             early += ratios[~near].tolist()
-    from_there = f"where either relative error is below {_MEANINGFUL:g}"
+    from_there = f"where either relative error is below {_MEANINGFUL_ERROR:g}"
     return fw.Claim(
         f"equal-messages-{statistic}",
         "GoSta estimates better than U2 at equal numbers of messages (checked from where either "
-        f"has a relative error below {_MEANINGFUL:g}).",
+        f"has a relative error below {_MEANINGFUL_ERROR:g}).",
         "Colin et al. 2015",
         fw.grade(ahead),
         "Over three graphs and both clocks of GoSta, U2's error is "
@@ -316,11 +316,11 @@ def _equal_messages_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
 
 
 def _advantage(gosta: MethodCurve, u2: MethodCurve) -> tuple[FloatArray, BoolArray]:
-    """Return U2's error over GoSta's at equal messages, and where either is near the answer."""
+    """Return U2's error over GoSta's at equal messages, and where either is close to the answer."""
     common = (gosta.messages >= u2.messages[0]) & (gosta.messages <= u2.messages[-1])
     messages, error = gosta.messages[common], gosta.error[common]
     other = u2.error_at(messages)
-    return other / error, np.minimum(error, other) < _MEANINGFUL
+    return other / error, np.minimum(error, other) < _MEANINGFUL_ERROR
 
 
 def _connected_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
@@ -350,7 +350,7 @@ def _connected_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
 
 
 def _slope_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
-    """Fit the exponent of iterations at the end of the runs; the bound allows to be faster.
+    """Fit the exponent of iterations at the end of the runs; faster than the bound is allowed.
 
     The paper speaks of GoSta-sync alone; the slopes of the other methods are listed beside it.
     """
@@ -367,7 +367,7 @@ def _slope_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
             f"{method} " + ", ".join(f"{slope:.2f}" for slope in each)
             for method, each in slopes.items()
         )
-        + f"; at most {slowest:g} was asked for of GoSta (synchronous). The squares of two parts "
+        + f" (rule: at most {slowest:g} for GoSta, synchronous). The squares of two parts "
         "add up to that of its error: the nodes' disagreement, and the error of their mean, which "
         f"is {100 * min(share):.0f} to {100 * max(share):.0f} % of the whole at the end.",
     )
@@ -391,7 +391,7 @@ def _bound_claim(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Cl
 
 
 def _u1_claim(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Claim:
-    """U1 must end as far from the statistic as the row means are, and nearer to them."""
+    """Check that U1 ends as far from the statistic as the row means, and closer to these."""
     passed, listed = [], []
     for graph in GRAPHS:
         u1, rows = by_graph[graph]["u1"], targets[graph]["row_distance"]

@@ -1,4 +1,4 @@
-"""The runs of the comparison: four methods on three graphs, and what theory says of them."""
+"""The runs of the comparison: four methods on three graphs, and their theory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ METHODS = {
     "u1": ("u1", "sync"),
 }
 _LENGTHS = (1_000_000, 100_000)
-"""Iterations, in full and quick."""
+"""Iterations: in full, and with quick."""
 _CHECKPOINTS = 41
 
 
 def cases(statistic: str, plan: Plan) -> Sequence[Case]:
-    """List the runs of all methods on all graphs, and what they should find."""
+    """List the runs of all methods on all graphs, and their exact values."""
     last = plan.choose(*_LENGTHS)
     simulations = [
         plan.simulate(
@@ -91,7 +91,7 @@ def _target(statistic: str, graph: str, last: int, seed: int) -> Facts:
 
 
 def _sampling(statistic: str, rows: NodeRows) -> dict[str, float]:
-    """Return how sure the statistic of these rows is; that of the ratio for the AUC."""
+    """Return the sampling errors of the statistic of these rows; for the AUC those of the ratio."""
     X, y = rows
     data, kernel = (X, within_cluster_scatter()) if statistic == "scatter" else (_score(X), auc())
     answer = exact(data, kernel, labels=y, interval=0.95)
@@ -99,7 +99,7 @@ def _sampling(statistic: str, rows: NodeRows) -> dict[str, float]:
 
 
 def _pair_values(statistic: str, rows: NodeRows) -> FloatArray:
-    """Return the n x n matrix of the kernel's values, written out."""
+    """Return the n x n matrix of the kernel's values, by its definition."""
     X, y = rows
     if statistic == "scatter":
         squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
@@ -117,7 +117,7 @@ class MethodCurve(ErrorCurve):
 
     @property
     def mean_error(self) -> float:
-        """Root mean square over trials, of the mean over all nodes, at the end."""
+        """Root mean square over trials of the error of the mean over nodes, at the end."""
         return float(np.sqrt(np.mean((self.run.trial_mean[:, -1] - self.value) ** 2)) / self.value)
 
     @property

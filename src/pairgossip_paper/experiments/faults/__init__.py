@@ -1,8 +1,8 @@
-"""Faults: what lost exchanges, nodes that come and go, and lying nodes do to gossip.
+"""Faults: the effects of lost exchanges, of nodes that come and go, and of lying nodes.
 
-The claims and their tolerances were written before the first run. It changed three things: errors
-of honest nodes are medians, as single nodes beside a liar are lost, which is a claim now; lies
-inside the clip are compared with no lies; skewed rows are lognormal, as incomes hardly harm a clip.
+The claims and their tolerances were written before the first run. It changed three things. Errors
+of honest nodes are medians, because single nodes beside a liar are lost, which is a claim now. Lies
+inside the clip are compared with no lies. Skewed rows are lognormal: incomes hardly harm a clip.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import typical_error
 
 _PACES = {"loss-30": 0.05, "churn": 0.15, "delay": 0.15}
-"""By failure, how far the rate of averaging may be from what is left of all exchanges."""
+"""Largest relative distance of a rate of averaging from the share of exchanges, by failure."""
 _NOISE = 0.35
-"""How far ratios of two errors of few trials may be from 1."""
-_LIGHT = 1.25
-"""Largest ratio of errors with and without a clip, where nobody lies, that counts as no cost."""
-_STOPPED = ("constant", "sign", "dissensus")
-"""The attacks that a clip is to stop."""
+"""Largest distance from 1 of a ratio of two errors of few trials."""
+_CLIP_COST = 1.25
+"""Largest ratio of errors with and without a clip at which a clip costs nothing without lies."""
+_STOPPABLE_ATTACKS = ("constant", "sign", "dissensus")
+"""The attacks that a clip has to stop."""
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -54,12 +54,12 @@ def _report(results: fw.Results) -> fw.Section:
 
 
 def _finals(curves: Curves, way: str) -> dict[str, float]:
-    """Return by network the error of a way in the end."""
+    """Return the final error of a way, by network."""
     return {name: by[way].final for name, by in curves.items()}
 
 
 def _ratios(curves: Curves, above: str, below: str, words: str = "") -> dict[str, float]:
-    """Return by network, named with these words, the ratio of two errors in the end."""
+    """Return the ratio of two final errors, by network and these words."""
     return {f"{name}{words}": by[above].final / by[below].final for name, by in curves.items()}
 
 
@@ -164,30 +164,30 @@ def _failure_claims(curves: Curves) -> list[fw.Claim]:
         _pace_claim(curves),
         fw.check(
             "loss-slows-gosta",
-            f"If {LOST:.0%} of its exchanges are lost, GoSta's error is that of as many exchanges "
-            "as took place.",
+            f"If {LOST:.0%} of its exchanges are lost, GoSta's error is that of the exchanges that "
+            "took place.",
             f"{cite('67')}: gossip tolerates temporary failures",
             {
                 name: by["gosta-loss-30"].final / by["gosta-none"].after(1 - LOST)
                 for name, by in curves.items()
             },
             fw.within(_NOISE, of=1),
-            "It is {values:.2f} times that; {tolerance:g} off was allowed.",
+            "It is {values:.2f} times that (rule: at most {tolerance:g} from 1).",
         ),
         fw.check(
             "half-loss-ruins-gosta",
-            "One half-lost exchange in a hundred ruins GoSta; as many that are lost as a whole, "
-            "which is what exactly-once exchange makes of them, do not.",
+            "One half-lost exchange in a hundred ruins GoSta. If as many are lost as a whole, as "
+            "with exactly-once exchange, it is not ruined.",
             "ours: rows are doubled and lost for good",
             lost | half,
             dict.fromkeys(lost, fw.at_most(1 + _NOISE)) | dict.fromkeys(half, fw.at_least(5.0)),
-            "In the end errors are {values:.2f} times those without faults; at most {most:g} and "
-            "at least 5 times was asked for.",
+            "In the end errors are {values:.2f} times those without faults (rule: at most {most:g} "
+            "times if lost as a whole, at least 5 times if half lost).",
             most=1 + _NOISE,
         ),
         fw.check(
             "half-loss-never-heals",
-            "Where exchanges are half lost, waiting makes GoSta worse and averaging no better.",
+            "If exchanges are half lost, waiting makes GoSta worse and averaging no better.",
             "ours: fewer and fewer different rows are left; and sums are no longer kept",
             grown | stayed,
             dict.fromkeys(grown, fw.more_than(1)) | dict.fromkeys(stayed, fw.at_least(0.9)),
@@ -212,26 +212,26 @@ def _pace_claim(curves: Curves) -> fw.Claim:
             rules[words] = fw.within(tolerance, of=1)
     return fw.check(
         "failures-slow-averaging",
-        "Exchanges that are lost, that do not find both nodes there, or that find one of them busy "
-        "slow averaging down by their share of all exchanges.",
+        "Exchanges that are lost, or for which a node is absent or busy, slow averaging down by "
+        "their share of all exchanges.",
         f"{cite('67')}; theory: expected averaging matrices",
         paces,
         rules,
-        "Its error falls {values:.3f} times as fast as the exchanges that take place let expect; "
-        "{tight:g} off was allowed where they are lost at random, and {loose:g} otherwise.",
+        "Its error falls {values:.3f} times as fast as the exchanges that take place predict "
+        "(rule: at most {tight:g} from 1 if they are lost at random, else {loose:g}).",
         tight=_PACES["loss-30"],
         loose=_PACES["churn"],
     )
 
 
 def _liar_claims(curves: Curves, attacks: list[str]) -> list[fw.Claim]:
-    stopped = [attack for attack in attacks if attack in _STOPPED]
+    stopped = [attack for attack in attacks if attack in _STOPPABLE_ATTACKS]
     return [
         fw.check(
             "one-liar",
             "One node that always sends ten times the statistic moves the others by more than the "
             "statistic itself.",
-            "ours: whoever never changes its mind wins",
+            "ours: a node that never changes its value wins",
             _finals(curves, "gosta-constant-one"),
             fw.at_least(100),
             "Honest nodes are off by {values:.0f} percent in the end.",
@@ -242,7 +242,7 @@ def _liar_claims(curves: Curves, attacks: list[str]) -> list[fw.Claim]:
             "ours: its pull on a neighbor falls with the number of exchanges",
             _ratios(curves, "clipped-gosta-constant-one", "clipped-gosta-nobody"),
             fw.at_most(1 + _NOISE),
-            "Its error is {values:.2f} times that without liars; {most:g} times was allowed.",
+            "Its error is {values:.2f} times that without liars (rule: at most {most:g} times).",
         ),
         fw.check(
             "clipped-attacks",
@@ -260,8 +260,8 @@ def _liar_claims(curves: Curves, attacks: list[str]) -> list[fw.Claim]:
         ),
         fw.check(
             "inside-the-clip",
-            "A liar who stays inside the clip is not stopped: it is to others as a node with an "
-            "extreme row.",
+            "A liar who stays inside the clip is not stopped: to others it looks like a node with "
+            "an extreme row.",
             "ours",
             {
                 f"{name}, {number}": by[f"clipped-gosta-inside-the-clip-{number}"].final
@@ -270,8 +270,8 @@ def _liar_claims(curves: Curves, attacks: list[str]) -> list[fw.Claim]:
                 for number in LIARS
             },
             fw.more_than(3),
-            "With a clip errors are {values} times those without liars; more than {limit:g} times "
-            "was asked for.",
+            "With a clip errors are {values} times those without liars (rule: more than {limit:g} "
+            "times).",
         ),
     ]
 
@@ -290,23 +290,23 @@ def _clip_claims(curves: Curves) -> list[fw.Claim]:
             },
             {"watts-strogatz": fw.more_than(10)},
             "With some liars that always send the same, the error of the worst honest node is "
-            "{values:.3g} times the median; more than 10 times was asked for on the former.",
+            "{values:.3g} times the median (rule: more than 10 times on the small world).",
         ),
         fw.check(
             "clip-without-liars",
-            "On normal rows the clip costs next to nothing where nobody lies.",
+            "On normal rows the clip costs almost nothing if nobody lies.",
             "ours",
             _ratios(curves, "clipped-gosta-nobody", "gosta-nobody"),
-            fw.at_most(_LIGHT),
-            "The error is {values:.2f} times that of GoSta; {most:g} times was allowed.",
+            fw.at_most(_CLIP_COST),
+            "The error is {values:.2f} times that of GoSta (rule: at most {most:g} times).",
         ),
         fw.check(
             "clip-on-skewed-rows",
-            "On lognormal rows it costs accuracy even where nobody lies: extreme rows are doubted "
+            "On lognormal rows it costs accuracy even if nobody lies: extreme rows are doubted, "
             "too.",
             "ours",
             _ratios(curves, "clipped-gosta-skewed", "gosta-skewed"),
-            fw.more_than(_LIGHT),
+            fw.more_than(_CLIP_COST),
             "The error is {values:.2f} times that of GoSta.",
         ),
     ]

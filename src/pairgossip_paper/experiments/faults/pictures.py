@@ -13,12 +13,12 @@ _UNITS = {"gosta": "% of the statistic", "averaging": "sd of the rows"}
 _LIAR_LOOKS = dict(
     zip(product(METHODS, LIARS), product((COLORS[1], COLORS[0]), ("--", "-")), strict=True)
 )
-_SHOWN = (0.03, 3000.0)
-"""Ends of the axis of errors where nodes lie, in percent: some attacks know no bounds."""
+_ERROR_ENDS = (0.03, 3000.0)
+"""Ends of the axis of errors with liars, in percent; some attacks know no bounds."""
 
 
 def draw_failures(curves: Curves) -> fw.Picture:
-    """Draw GoSta above and averaging below, where exchanges fail."""
+    """Draw GoSta above and averaging below, for exchanges that fail."""
     sheet = Sheet(len(curves), len(_UNITS), sharex="row", sharey="row")
     for panel, method, name in sheet.over(_UNITS, curves):
         for key, failure in FAILURES.items():
@@ -53,7 +53,7 @@ def draw_liars(curves: Curves, attacks: list[str]) -> fw.Picture:
             panel.plot(curve.iterations, curve.error, label, color, style, linewidth=1.7)
         x, y = "exchanges" if name == NETWORKS[-1] else "", "error of honest nodes (%)"
         panel.finish(x, y, f"{attack}, {name}", y_once=True)
-        panel.axes.set_ylim(_SHOWN)
+        panel.axes.set_ylim(_ERROR_ENDS)
     sheet.add_legend(columns=5)
     return fw.Picture(
         "liars",

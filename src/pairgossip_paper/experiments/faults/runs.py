@@ -1,4 +1,4 @@
-"""The runs of "faults": what gossip does when exchanges fail, nodes go away, or nodes lie."""
+"""The runs of "faults": gossip when exchanges fail, nodes go away, or nodes lie."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from pairgossip_paper.paper_setup import ErrorCurve, network
 NETWORKS = ("watts-strogatz", "torus")
 ATTACKS = ("constant", "sign", "dissensus", "inside-the-clip")
 _QUICK_ATTACKS = ("constant", "inside-the-clip")
-"""Those of a quick reproduction, since each has to be compiled."""
+"""The attacks of a quick reproduction; each one has to be compiled."""
 METHODS = ("gosta", "clipped-gosta")
 LIARS = {"one": 0.0, "some": 0.01}
-"""By the words for how many nodes lie, which part of all; one at least."""
+"""The share of nodes that lie, at least one node, by words for it."""
 LOST = 0.3
-"""Share of exchanges that are lost where what is left is compared with fewer exchanges."""
+"""Share of exchanges that are lost, for the comparison with as many fewer exchanges."""
 UP, DOWN = 10.0, 1.0
-"""Mean times that nodes are there and away, where they come and go; a unit is n exchanges."""
+"""Mean times that nodes are there and away; the unit is n exchanges."""
 DELAY = 0.2
-"""How long an exchange takes where it takes time, in the same units."""
+"""The time that an exchange takes, in the same units."""
 _SIDES = (26, 16)
-"""Of the torus, in full and quick; the other network has as many nodes."""
+"""Sides of the torus in full and quick; the other network has as many nodes."""
 _EXCHANGES = (1_000_000, 200_000)
 _CHECKPOINTS = (40, 20)
 _TIMES_TRIALS, _LEAST_TRIALS = 2, 40
 _LIED_TRIALS, _LEAST_LIED = 5, 4
-"""Of the plan's trials one in so many where nodes lie, and so many at least: all nodes are kept."""
+"""Runs with liars keep all nodes: they have a fifth of the plan's trials, and at least four."""
 _SKEW = 1.2
 """Standard deviation of the logarithms of skewed rows."""
 _ROWS = 201
-"""The child of the seed that rows are drawn from."""
+"""The child of the seed that draws rows."""
 
 
 class Failure(NamedTuple):
@@ -67,7 +67,7 @@ FAILURES = {
 
 
 class Way(NamedTuple):
-    """A method on some rows, and what goes wrong."""
+    """A method with its rows and faults."""
 
     method: str
     faults: Mapping[str, Any]
@@ -89,12 +89,12 @@ WAYS = {
     },
     **{f"{method}-skewed": Way(method, {}, keeps_nodes=True, skewed=True) for method in METHODS},
 }
-"""All that is run on every network."""
+"""All ways that are run on every network."""
 
 
 @cache
 def build_network(name: str, plan: Plan) -> Graph:
-    """Build a network once."""
+    """Build a network; it is kept, so each is built once."""
     return network(name, plan.choose(*_SIDES) ** 2, plan.seed)
 
 
@@ -121,7 +121,7 @@ def _case(plan: Plan, name: str, key: str) -> Case:
 
 
 def _grid(method: str, last: int, count: int) -> IntArray:
-    """Return checkpoints: evenly where errors fall geometrically; as many as are left of all."""
+    """Return checkpoints: even for errors that fall geometrically, else log-spaced."""
     if method == "averaging":
         return np.rint(np.linspace(last / (2 * count), last, 2 * count)).astype(int)
     left = round((1 - LOST) * last)
@@ -146,8 +146,8 @@ def _problem(name: str, plan: Plan, way: Way) -> Arguments:
 class FaultCurve(ErrorCurve):
     """Errors in percent of the statistic; of averaging, in sd of the rows.
 
-    Where every node is kept the error is the median over honest nodes and trials, otherwise the
-    root mean square.
+    If every node is kept, the error is the median over honest nodes and trials, otherwise the root
+    mean square.
     """
 
     @classmethod
@@ -164,7 +164,7 @@ class FaultCurve(ErrorCurve):
 
     @property
     def worst(self) -> float:
-        """The largest error of an honest node in the end, in root mean square over trials."""
+        """The largest final error of an honest node, root mean square over trials."""
         return float(np.sqrt((self._node_errors[:, -1] ** 2).mean(axis=0)).max())
 
     @property
@@ -176,7 +176,7 @@ class FaultCurve(ErrorCurve):
 
     @property
     def share_left(self) -> float:
-        """The part of all exchanges that took place."""
+        """The share of exchanges that took place."""
         return 1.0 if self.run.lost is None else 1 - float(self.run.lost[-1] / self.iterations[-1])
 
     def after(self, share: float) -> float:
@@ -185,4 +185,4 @@ class FaultCurve(ErrorCurve):
 
 
 Curves = Mapping[str, Mapping[str, FaultCurve]]
-"""By network and way."""
+"""Curves by network and way."""

@@ -37,8 +37,8 @@ from pairgossip_paper.paper_setup import GRAPHS, MATTERS, describe_price, format
 _EARLY_EXCESS, _FINAL_EXCESS = 1e-4, 1e-6
 """Largest distance of a loss from the optimum, on the way and in the end."""
 _EARLY_EXCHANGES = 15_000
-"""Exchanges after which the loss of sketched gradients must be that near."""
-_LOW = {EARLY: 0.006, LATE: 0.004}
+"""Exchanges after which sketched gradients must have reached the first of these distances."""
+_LARGEST_LOSS = {EARLY: 0.006, LATE: 0.004}
 """Largest loss of the adaptive step, by the number of exchanges."""
 _CONNECTED = ("complete", "watts-strogatz")
 _EXCESS_RATIO = 10.0
@@ -56,7 +56,7 @@ def _report(results: fw.Results) -> fw.Section:
     on_graphs = {name: by for name, by in curves.items() if not name.endswith(HELD_OUT)}
     return fw.Section(
         _headline(curves, facts),
-        [_about(facts), _about_sent(curves, facts), _about_auc(curves)],
+        [_about(facts), _about_sent(curves, facts), _describe_auc(curves)],
         [
             overview_picture(curves, facts),
             loss_picture(curves, facts, "exchanges"),
@@ -121,8 +121,8 @@ def _about_sent(curves: Curves, facts: fw.Facts) -> str:
     )
 
 
-def _about_auc(curves: Curves) -> str:
-    """Say that order is learned long before the loss is low: scores need not be long for it."""
+def _describe_auc(curves: Curves) -> str:
+    """Say that the order of scores is learned long before the loss is low."""
     listed = [
         f"{DATA[data].label} "
         + _list_texts(
@@ -189,7 +189,7 @@ def _held_out_table(curves: Curves, facts: fw.Facts) -> fw.Table:
 
 
 def _excess(curve: LossCurve, fact: fw.Facts) -> float:
-    """Return how far above the optimum a loss ends; never quite 0."""
+    """Return the distance of a final loss above the optimum; never quite 0."""
     return max(curve.final - fact["optimum"], 1e-12)
 
 
@@ -221,19 +221,17 @@ def _list_texts(texts: Mapping[str, str]) -> str:
 def _adaptive_claim(curves: Curves) -> fw.Claim:
     losses, limits = {}, {}
     for graph in _CONNECTED:
-        for after, low in _LOW.items():
+        for after, low in _LARGEST_LOSS.items():
             loss = curves[f"{WISCONSIN}-{graph}"]["adaptive"].loss_after(after)
             limits[f"{graph}, {after:,}"] = fw.at_most(low)
             if loss is not None:
                 losses[f"{graph}, {after:,}"] = loss
     is_whole = len(losses) == len(limits)
-    ending = (
-        "" if is_whole else f" Quick runs end after {EARLY:,}, so what comes later is not known."
-    )
+    ending = "" if is_whole else f" Quick runs end after {EARLY:,}, so the rest is not judged."
     claim = fw.check(
         "learning-adaptive",
-        f"With the adaptive step, asynchronous, the loss is at most {_LOW[EARLY]:g} after "
-        f"{EARLY:,} and {_LOW[LATE]:g} after {LATE:,} exchanges on the complete and the "
+        f"With the adaptive step, asynchronous, the loss is at most {_LARGEST_LOSS[EARLY]:g} after "
+        f"{EARLY:,} and {_LARGEST_LOSS[LATE]:g} after {LATE:,} exchanges on the complete and the "
         f"Watts-Strogatz graph ({DATA[WISCONSIN].label}).",
         "theory: steps in the units of the features",
         losses,
@@ -250,7 +248,7 @@ def _paper_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
         "learning-paper",
         f"The paper's step is too short: its loss ends at least {_EXCESS_RATIO:g} times as far "
         "above the optimum as that of the adaptive step, after as many exchanges, everywhere.",
-        "theory: how far a model can move in so many steps",
+        "theory: the distance that a model can move in these steps",
         {
             name: _excess(by["paper"], facts[name]) / _excess(by["adaptive"], facts[name])
             for name, by in curves.items()
@@ -265,7 +263,7 @@ def _tuned_claim(curves: Curves) -> fw.Claim:
         "learning-tuned",
         "Nothing is lost by not tuning: with the adaptive step the loss ends at most "
         f"{100 * MATTERS:g} % above that of the best of {len(GRID)} constants, everywhere.",
-        "theory: the same rule in whatever units",
+        "theory: the same rule in any units",
         {name: by["adaptive"].final / by["tuned"].final for name, by in curves.items()},
         fw.at_most(1 + MATTERS),
         "Its loss is {values} times that of the tuned step, whose constants are {constants}.",

@@ -21,23 +21,23 @@ from pairgossip_paper.framework import Facts, Picture
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.paper_setup import GRAPHS
 
-_SHOWN = "watts-strogatz"
-"""The network that is shown large."""
+_LARGE_NETWORK = "watts-strogatz"
+"""The network that is drawn large."""
 _AXES = {"exchanges": "exchanges (two messages each)", "bytes": "bytes of payload"}
 MOMENTS = "class moments"
 _MOMENTS_COLOR = COLORS[2]
 _OPTIMUM = "optimum"
 _BELOW = ("ordered", "tree")
-_ASIDE = {"adaptive": (-8, 0, "right", "center"), "tuned": (8, 4, "left", "center")}
-"""Where the labels of curves stand that fall, in points."""
+_LABEL_OFFSETS = {"adaptive": (-8, 0, "right", "center"), "tuned": (8, 4, "left", "center")}
+"""Offsets in points, and alignments, of the labels of curves that fall."""
 _HIGHEST = 5.0
-"""How far losses above that of the zero model are shown."""
+"""Largest loss that is drawn, in units of that of the zero model."""
 _SMALLEST = 1e-5
-"""Smallest 1 - AUC that is drawn; below it, as where no pair is out of order, it is drawn here."""
+"""Smallest 1 - AUC that is drawn; a smaller one, also 0, is drawn here."""
 
 ByWay = Mapping[str, LossCurve]
 Curves = Mapping[str, ByWay]
-"""By data set with graph, and way."""
+"""Curves by data set with graph, and by way."""
 _Drawn = Mapping[str, tuple[FloatArray, FloatArray]]
 """The abscissas and ordinates of each way."""
 
@@ -61,7 +61,7 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
     """Draw the losses on one network of both data sets large, every curve with its name."""
     sheet = Sheet(2, size=(12.4, 4.9))
     for panel, data in zip(sheet.panels, DATA, strict=True):
-        name = f"{data}-{_SHOWN}"
+        name = f"{data}-{_LARGE_NETWORK}"
         _draw_losses(panel, curves[name], facts[name], "exchanges", labels=True)
         panel.finish(_AXES["exchanges"], "loss", _title(name, facts), y_once=True)
         panel.axes.set_xlim(
@@ -69,9 +69,9 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
         )
     return Picture(
         "overview",
-        f"Mean loss of the nodes' models on a {_SHOWN} graph against exchanges, two messages each. "
-        "Dotted: the optimum of one machine that holds all rows. The first point of a sketch is "
-        "the closed form from class moments.",
+        f"Mean loss of the nodes' models on a {_LARGE_NETWORK} graph against exchanges, two "
+        "messages each. Dotted: the optimum of one machine that holds all rows. The first point of "
+        "a sketch is the closed form from class moments.",
         sheet,
     )
 
@@ -104,8 +104,8 @@ def held_out_picture(curves: Curves, facts: Facts) -> Picture:
     sheet.add_legend(columns=6)
     return Picture(
         HELD_OUT,
-        f"One minus the AUC on rows held out, mean over nodes, against exchanges on a {_SHOWN} "
-        "graph. Dotted: that of the optimum of one machine.",
+        "One minus the AUC on rows held out, mean over nodes, against exchanges on a "
+        f"{_LARGE_NETWORK} graph. Dotted: that of the optimum of one machine.",
         sheet,
     )
 
@@ -154,9 +154,9 @@ def _draw_ways(panel: Panel, drawn: _Drawn) -> None:
 
 
 def _write_labels(panel: Panel, drawn: _Drawn, fact: Facts) -> None:
-    """Write what curves are beside them, so that no legend is needed.
+    """Write the names of curves beside them, so that no legend is needed.
 
-    Curves that fall are named where they fall, on either side; sketches below the optimum.
+    Falling curves have their names beside the fall, on either side; sketches below the optimum.
     """
     middle = float(np.sqrt(fact["optimum"] * fact["zero"]))
     for way, (x, y) in drawn.items():
@@ -166,7 +166,7 @@ def _write_labels(panel: Panel, drawn: _Drawn, fact: Facts) -> None:
             at, place = (x[-1], fact["optimum"]), (3, -5, "right", "top")
         else:
             last_above = np.flatnonzero(y > middle)[-1:]
-            at, place = (float(x[last_above].sum()) or x[0], middle), _ASIDE[way]
+            at, place = (float(x[last_above].sum()) or x[0], middle), _LABEL_OFFSETS[way]
         _write(panel, WAYS[way].label, at, _LOOKS[way].color, place)
     x, y = drawn["tree"]
     _write(panel, MOMENTS, (x[0], y[0]), _MOMENTS_COLOR, (-8, -2, "right", "center"))

@@ -33,13 +33,13 @@ from pairgossip_paper.paper_setup import (
 LOSS = "auc-logistic"
 PAPER_STEP = 1e-3
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-"""The constants of which the tuned step is the one whose run ends with the lowest loss."""
+"""Constants of c/sqrt(t) that are tried; the tuned step has the one with the lowest final loss."""
 WISCONSIN, DIGITS = "wisconsin", "digits"
 POSITIVE = 8
-"""The digit that is scored above all others."""
+"""The digit to score above all others."""
 _GRAY = 16.0
 HELD_OUT = "held-out"
-"""Where some rows are kept from all nodes, in place of the name of a graph."""
+"""Stands for the name of a graph where some rows are kept from all nodes."""
 _TRAINING = 0.7
 _HELD_OUT_GRAPH = "watts-strogatz"
 EARLY, LATE = 10_000, 100_000
@@ -48,16 +48,16 @@ _LENGTHS = (300_000, EARLY)
 """Exchanges of dual averaging, in full and quick."""
 _FIRST = 100
 _CHECKPOINTS = (36, 16)
-"""In full and quick."""
+"""Numbers of checkpoints in full and quick."""
 _TRIALS = 3
-_JUDGED = 50
+_JUDGED_NODES = 50
 """Number of nodes whose models are judged."""
 
 
 class _DataSet(NamedTuple):
     label: str
     l2: float
-    """The penalty, which a loss needs whose classes a score can separate."""
+    """The penalty, which a loss needs if a score can separate the classes."""
 
 
 DATA: Mapping[str, _DataSet] = {
@@ -72,7 +72,7 @@ class _LearningWay(NamedTuple):
     label: str
     how: Arguments
     trials: int = _TRIALS
-    """Largest number of trials; along a tree nothing is left to chance."""
+    """Largest number of trials; along a tree there is no chance."""
 
 
 WAYS: Mapping[str, _LearningWay] = {
@@ -90,7 +90,7 @@ class Place:
 
     data: str
     graph: str
-    """Its name, or that some rows are held out."""
+    """The name of the graph, or `HELD_OUT`."""
     seed: int
 
     @property
@@ -102,8 +102,8 @@ class Place:
     def ways(self) -> list[str]:
         """The ways that are run here.
 
-        On a complete graph ordered exchanges give way to random ones; and messages about 64
-        features, over all edges of a sweep, would take most of the time of the experiment.
+        On a complete graph ordered exchanges give way to random ones. Messages about 64 features,
+        over all edges of a sweep, would take most of the experiment's time.
         """
         swept = self.data == WISCONSIN and self.graph in ("watts-strogatz", "torus")
         return [way for way in WAYS if way != "ordered" or swept]
@@ -126,7 +126,7 @@ class Place:
 
     @property
     def tested(self) -> NodeRows | None:
-        """The rows that no node sees; None where there are none."""
+        """The rows that no node sees; None if there are none."""
         count = len(self.rows.X)
         X, y = self._dealt
         return NodeRows(X[count:], y[count:]) if self.graph == HELD_OUT else None
@@ -138,14 +138,14 @@ class Place:
         return network(graph, len(self.rows.X), self.seed)
 
     def minimize(self, **how: Any) -> Fit:
-        """Learn from the rows; that a run is short is what is shown here."""
+        """Learn from the rows; a short run is on purpose, so its warning is left out."""
         l2 = DATA[self.data].l2
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotEnough)
             return minimize(
                 *(*self.rows, LOSS, self.network),
                 penalty=SquaredL2(l2) if l2 else None,
-                judged=_JUDGED,
+                judged=_JUDGED_NODES,
                 seed=self.seed,
                 n_jobs=1,
                 progress=False,
@@ -169,12 +169,12 @@ def cases(plan: Plan) -> Sequence[Case]:
 
 
 def _facts(plan: Plan) -> Facts:
-    """Return centralized optima, and what they are worth on rows that are held out."""
+    """Return centralized optima, and their AUC on rows that are held out."""
     facts = {}
     optima: dict[tuple[str, int], dict[str, Any]] = {}
     for place in places(plan):
         rows, tested = place.rows, place.tested
-        key = place.data, len(rows.X)  # graphs of as many nodes hold the same rows
+        key = place.data, len(rows.X)  # graphs with equally many nodes hold the same rows
         if key not in optima:
             optima[key] = central_optimum(*rows, DATA[place.data].l2)
         best = optima[key]
@@ -201,7 +201,7 @@ def _grid(plan: Plan) -> IntArray:
 
 
 def _measure(place: Place, way: str, plan: Plan) -> Facts:
-    """Return what was sent, and how good the models were then."""
+    """Return what was sent, and the losses and AUCs of the models then."""
     how: dict[str, Any] = dict(WAYS[way].how)
     measured: dict[str, Any] = {}
     if way == "tuned":
@@ -242,7 +242,7 @@ def _run(place: Place, how: Arguments, plan: Plan) -> Fit:
 
 
 def _stages(place: Place, how: Arguments, plan: Plan) -> Iterator[Fit]:
-    """Yield the same run after all of its checkpoints, for its models."""
+    """Yield the same run once for each of its checkpoints, for its models."""
     if "method" in how:
         whole = _run(place, how, plan)
         for rounds in range(1, int(whole.iterations[-1])):
@@ -270,7 +270,7 @@ class LossCurve(NamedTuple):
     bytes: FloatArray
     loss: FloatArray
     auc: FloatArray | None
-    """On rows that are held out, where there are any."""
+    """AUC on rows that are held out; None if there are none."""
     constant: float | None
     """The constant of the tuned step."""
 
@@ -300,7 +300,7 @@ class LossCurve(NamedTuple):
         return float(self.loss[np.searchsorted(self.exchanges, exchanges, side="right") - 1])
 
     def needed(self, level: float, against: str = "exchanges") -> float | None:
-        """Return the exchanges, or bytes, from which on the loss is at most this, if it ever is."""
+        """Return the exchanges, or bytes, from which on the loss is at most this, or None."""
         above = np.flatnonzero(self.loss > level)
         after = 0 if not len(above) else int(above[-1]) + 1
         return None if after == len(self.loss) else float(getattr(self, against)[after])

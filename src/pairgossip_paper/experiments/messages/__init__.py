@@ -1,8 +1,8 @@
-"""Fewer messages: what the paper's method, tracking, sketches and collecting need to send.
+"""Fewer messages: those that the paper's method, tracking, sketches and collecting need.
 
-The claims and their tolerances were written before the first run, but for one: theory is compared
-within the scatter over trials since that was seen on the star, where the few nodes that nobody has
-called yet make up the error.
+The claims and their tolerances were written before the first run, except for one: theory is
+compared within the scatter over trials since that was seen on the star, where the error comes from
+the few nodes that nobody has called yet.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from pairgossip_paper.experiments.messages.pictures import (
 from pairgossip_paper.paper_setup import FRANCS, describe_price, format_price, price, read_curves
 
 _LEVELS = (0.1, LEVEL, 0.001)
-_SKETCHED = 8.0
+_SKETCH_GAIN = 8.0
 """Least ratio of GoSta's exchanges to those of a sketch along sweeps."""
-_TRACKED = {"torus": 3.0, "grid": 3.0, "cycle": 3.0, "watts-strogatz": 2.0}
+_TRACKING_GAINS = {"torus": 3.0, "grid": 3.0, "cycle": 3.0, "watts-strogatz": 2.0}
 """Least ratio of GoSta's exchanges to those of tracking along sweeps, by network."""
-_FLOODED = 2.0
-"""Largest ratio of exchanges of a sketch whose range is not known beforehand to one with it."""
+_FLOODING_RATIO = 2.0
+"""Largest ratio of a sketch's exchanges without a declared range to those with one."""
 _ROUNDING = 1e-9
 """Largest relative difference of errors that differ by rounding alone."""
-_AGREE = 0.25
+_THEORY_TOLERANCE = 0.25
 """Largest relative distance of a measured error from theory, if chance allows no larger one."""
 _STANDARD_ERRORS = 3.0
 """Largest distance of a measured error from theory that chance allows, in standard errors."""
-_LINEAR = 0.05
+_LINEAR_ERROR = 0.05
 """The relative error below which a statistic is as good as linear in what is averaged."""
 
 
 class _Gain(float):
-    """How many times fewer messages one way takes than another; 0 if it did not get there."""
+    """Factor by which one way takes fewer messages than another; 0 if it did not get there."""
 
     is_bound: bool
-    """Whether the other way did not get there, so that it takes still more."""
+    """Whether the other way did not get there, so that the factor is at least this."""
 
     def __new__(cls, times: float, *, is_bound: bool = False) -> Self:
         gain = super().__new__(cls, times)
@@ -152,7 +152,7 @@ def _about_bytes(curves: Curves) -> str:
         f"{by['sketch'].bytes_per_message / by['gosta'].bytes_per_message:.3g} times as long as "
         f"one of GoSta, which carries two numbers. Bytes to {LEVEL:g} on the torus: "
         f"{', '.join(listed)}. Frames and signatures are not counted; with a few hundred bytes of "
-        "them per message, messages are what counts."
+        "them per message, only messages matter."
     )
 
 
@@ -173,7 +173,7 @@ def _price_table(curves: Curves) -> fw.Table:
             for way, curve in by.items()
         ],
         "On the star, ordered exchanges are forced, without over-relaxation. Where all rows are "
-        "collected, messages grow with what the two nodes do not know of each other.",
+        "collected, messages grow with the rows that only one of the two nodes knows.",
     )
 
 
@@ -207,9 +207,9 @@ def _sketch_claim(curves: Curves) -> fw.Claim:
             for name, by in curves.items()
             if name not in DECLINING
         },
-        dict.fromkeys(("torus", "watts-strogatz"), fw.at_least(_SKETCHED)),
-        "It takes {values} times fewer; {least:g} was asked for on the two.",
-        least=_SKETCHED,
+        dict.fromkeys(("torus", "watts-strogatz"), fw.at_least(_SKETCH_GAIN)),
+        "It takes {values} times fewer (rule: at least {least:g} on the two).",
+        least=_SKETCH_GAIN,
     )
 
 
@@ -221,12 +221,12 @@ def _range_claim(curves: Curves) -> fw.Claim:
     }
     return fw.Claim(
         "messages-range",
-        "Where nodes do not know the range of the rows beforehand, telling them first at most "
+        "If nodes do not know the range of the rows beforehand, passing it on first at most "
         "doubles the exchanges.",
         "theory: extremes spread as fast as exchanges can carry them",
-        fw.grade(0 < cost <= _FLOODED and not cost.is_bound for cost in costs.values()),
-        f"To {LEVEL:g} it takes {fw.list_values(costs)} times as many exchanges; at most "
-        f"{_FLOODED:g} was asked for.",
+        fw.grade(0 < cost <= _FLOODING_RATIO and not cost.is_bound for cost in costs.values()),
+        f"To {LEVEL:g} it takes {fw.list_values(costs)} times as many exchanges (rule: at most "
+        f"{_FLOODING_RATIO:g}).",
     )
 
 
@@ -237,8 +237,11 @@ def _tracking_claim(curves: Curves) -> fw.Claim:
         f"takes at most a third of GoSta's exchanges to {LEVEL:g} on torus, grid and cycle, and "
         "half on the Watts-Strogatz graph.",
         "theory: sweeps mix faster than random edges",
-        {name: _gain(curves[name]["tracking-ordered"], curves[name]["gosta"]) for name in _TRACKED},
-        {name: fw.at_least(times) for name, times in _TRACKED.items()},
+        {
+            name: _gain(curves[name]["tracking-ordered"], curves[name]["gosta"])
+            for name in _TRACKING_GAINS
+        },
+        {name: fw.at_least(times) for name, times in _TRACKING_GAINS.items()},
         "It takes {values} times fewer.",
     )
 
@@ -325,8 +328,10 @@ def _theory_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
         for way, key in (("sketch", "random"), ("sketch-ordered", "ordered")):
             if way in by and key in facts[name]:
                 exact = np.asarray(facts[name][key])
-                apart = np.abs(by[way].error / exact - 1)[exact < _LINEAR]
-                allowed = np.maximum(_AGREE, _STANDARD_ERRORS * by[way].noise[exact < _LINEAR])
+                apart = np.abs(by[way].error / exact - 1)[exact < _LINEAR_ERROR]
+                allowed = np.maximum(
+                    _THEORY_TOLERANCE, _STANDARD_ERRORS * by[way].noise[exact < _LINEAR_ERROR]
+                )
                 largest[f"{name}, {key}"] = float(apart.max(initial=0.0))
                 passed.append(bool((apart <= allowed).all()))
     return fw.Claim(
@@ -335,9 +340,9 @@ def _theory_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
         "show, along random and along ordered exchanges.",
         "theory: the spectrum of the mean step, and the sweep itself",
         fw.grade(passed),
-        f"Below an error of {_LINEAR:g} they are at most {fw.list_values(largest, '.2g')} apart, "
-        f"relatively; {_AGREE:g}, or {_STANDARD_ERRORS:g} standard errors of what was measured, "
-        "was asked for.",
+        f"Below an error of {_LINEAR_ERROR:g} the largest relative distances are "
+        f"{fw.list_values(largest, '.2g')}; the limit is {_THEORY_TOLERANCE:g}, or "
+        f"{_STANDARD_ERRORS:g} standard errors.",
     )
 
 

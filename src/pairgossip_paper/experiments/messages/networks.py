@@ -30,12 +30,12 @@ from pairgossip_paper.paper_setup import (
 
 _KERNEL = "gini"
 RANGE = (0.0, 5000.0)
-"""In which all incomes are known to lie, in francs, where it is declared."""
+"""The declared range of incomes, in francs."""
 _BINS = 16
 _NEIGHBORS = 14
-"""Of a node of the geometric graph, on average but for those near the border."""
+"""Mean number of neighbors of a node of the geometric graph, except near the border."""
 _CHECKPOINTS = (60, 18)
-"""In full and quick."""
+"""Numbers of checkpoints in full and quick."""
 _MOST_TRIALS = 20
 _ROUNDING = 1e-6
 PAPER, OTHERS = ("complete", "watts-strogatz", "torus"), ("cycle", "grid", "geometric", "star")
@@ -43,12 +43,12 @@ _SIZES = {
     **{name: (paper_nodes(name), 100) for name in PAPER},
     **{"cycle": (100, 50), "grid": (600, 96), "geometric": (400, 100), "star": (100, 32)},
 }
-"""Nodes in full and quick."""
+"""Numbers of nodes in full and quick."""
 _SIDES = {600: (20, 30), 96: (8, 12)}
 DECLINING = ("complete", "star")
-"""Where ordered exchanges give way to random ones."""
-_FORCED = {"star": 0.5}
-"""Relaxations that make sweeps run there all the same."""
+"""Networks where ordered exchanges give way to random ones."""
+_FORCED_RELAXATIONS = {"star": 0.5}
+"""Relaxations with which sweeps run there all the same."""
 
 
 class _Way(NamedTuple):
@@ -57,11 +57,11 @@ class _Way(NamedTuple):
     label: str
     how: Arguments
     exchanges: tuple[int, int]
-    """In full and quick."""
+    """Numbers of exchanges in full and quick."""
     trials: int = _MOST_TRIALS
-    """Largest number of trials, whatever is asked for."""
+    """Largest number of trials, whatever the plan asks for."""
     least_trials: int = 1
-    """Where errors are compared with exact ones, fewer would be too noisy."""
+    """Least number of trials; errors that are compared with exact ones need more."""
 
 
 _SKETCH = {"method": "sketch", "sketch": Bins(_BINS, range=RANGE)}
@@ -84,7 +84,7 @@ WAYS: Mapping[str, _Way] = {
     "sketch-tree": _Way("sketch, tree", _SKETCH | {"schedule": TREE}, (0, 0), 1),
     "collect": _Way("collect all rows", {"method": "collect"}, (100_000, 20_000), 5),
 }
-"""Along a tree nothing is left to chance, and it ends with its last message."""
+"""All ways; along a tree there is no chance, and it ends with its last message."""
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,16 @@ class _IncomeNetwork:
 
     @cached_property
     def sketched(self) -> SketchedPairs:
-        """What nodes average where the range is declared."""
+        """The averaged features if the range is declared."""
         return SketchedPairs(Pairs(self.incomes, _KERNEL), _SKETCH["sketch"], None)
 
     @property
     def ways(self) -> list[str]:
-        """What is run here: no sweeps where they give way, unless they are forced once."""
+        """The ways that run here: no sweeps where they give way, except one that is forced."""
         if self.name not in DECLINING:
             return list(WAYS)
         swept = [way for way, one in WAYS.items() if one.how.get("schedule") == ORDERED]
-        forced = ["sketch-ordered"] if self.name in _FORCED else []
+        forced = ["sketch-ordered"] if self.name in _FORCED_RELAXATIONS else []
         return [way for way in WAYS if way not in swept or way in forced]
 
     def grid_of(self, way: str, plan: Plan) -> IntArray:
@@ -133,7 +133,7 @@ class _IncomeNetwork:
 
 @cache
 def _build(name: str, plan: Plan) -> _IncomeNetwork:
-    """Build a network once: what is computed for it is kept."""
+    """Build a network once; what is computed for it is kept."""
     return _IncomeNetwork(name, plan.choose(*_SIZES[name]), plan.seed)
 
 
@@ -142,7 +142,7 @@ def _networks(plan: Plan) -> list[_IncomeNetwork]:
 
 
 def cases(plan: Plan) -> Sequence[Case]:
-    """List the runs of all ways on all networks, and what is known without running them."""
+    """List the runs of all ways on all networks, and the facts without them."""
     listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for place in _networks(plan):
         for way in place.ways:
@@ -163,7 +163,7 @@ def _problem(place: _IncomeNetwork, way: str) -> dict[str, Any]:
     if how.get("schedule") == ORDERED:
         # The same as without, but not computed again for every batch of trials.
         sweeps = settle_sweeps(place.graph, how["method"])
-        arguments["relaxation"] = _FORCED.get(place.name) or sweeps.relaxation
+        arguments["relaxation"] = _FORCED_RELAXATIONS.get(place.name) or sweeps.relaxation
     return arguments
 
 
@@ -172,7 +172,7 @@ def _facts(plan: Plan) -> Facts:
 
 
 def _network_facts(place: _IncomeNetwork, plan: Plan) -> Facts:
-    """Compute the statistic, and what theory says of averaging the sketch."""
+    """Compute the statistic, and the errors of averaging the sketch by theory."""
     graph, value = place.graph, place.sketched.exact()
     features, floor = place.sketched.linearized()
     sweeps = settle_sweeps(graph, "sketch")

@@ -1,4 +1,4 @@
-"""The figures of "messages": errors against what is sent, what a precision costs, and theory."""
+"""The figures of "messages": errors against what is sent, the cost of a precision, and theory."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pairgossip_paper.paper_setup import NETWORK_COLORS
 
 LEVEL = 0.01
 """The relative error for which messages and bytes are counted."""
-_SHOWN = "torus"
-"""The network that is shown large."""
+_LARGE_NETWORK = "torus"
+"""The network that is drawn large."""
 _LOWEST = 1e-4
 _BYTES = 8
-"""Of one number, the shortest message."""
+"""Bytes of one number, the shortest message."""
 _AXES = {"messages": "messages", "bytes": "bytes of payload"}
 _NETWORK_COLORS = NETWORK_COLORS | {"grid": "#E69F00", "geometric": "#000000"}
 
 ByWay = Mapping[str, WayCurve]
 Curves = Mapping[str, ByWay]
-"""By network and way."""
+"""Curves by network and way."""
 
 
 class _Look(NamedTuple):
-    """How a way is drawn; a family has one color, random exchanges a thinner line."""
+    """The look of a way; a family has one color, random exchanges a thinner line."""
 
     color: str
     line: str
@@ -49,18 +49,18 @@ _LOOKS = {
     "sketch-tree": _Look("#882255", "-", "*"),
     "collect": _Look(COLORS[3], "-", "P", 1.3),
 }
-_HOLLOW = ("tracking", "sketch", "sketch-flooded")
+_HOLLOW_WAYS = ("tracking", "sketch", "sketch-flooded")
 """Ways with hollow marks."""
 
 
 def overview_picture(curves: Curves, facts: Facts) -> Picture:
-    """Draw one network large, beside what a precision costs on all of them."""
+    """Draw one network large, beside the cost of a precision on all of them."""
     sheet = Sheet(2, size=(12.4, 5.2), width_ratios=(1.15, 1))
     left, right = sheet.panels
-    fact = facts[_SHOWN]
-    _draw_errors(left, curves[_SHOWN], fact, "messages", marks=True)
+    fact = facts[_LARGE_NETWORK]
+    _draw_errors(left, curves[_LARGE_NETWORK], fact, "messages", marks=True)
     left.axes.axhline(LEVEL, color="#999999", linewidth=0.8, linestyle=":")
-    left.finish(_AXES["messages"], "relative error", f"{_SHOWN} of {fact['nodes']} nodes")
+    left.finish(_AXES["messages"], "relative error", f"{_LARGE_NETWORK} of {fact['nodes']} nodes")
     _draw_prices(right, curves, facts)
     right.finish(f"messages to an error of {100 * LEVEL:g} %", "", "all networks", y_log=False)
     right.axes.grid(visible=False, axis="y")
@@ -69,7 +69,7 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
     sheet.add_legend(columns=5, fontsize="small")
     return Picture(
         "overview",
-        f"Left: root mean square error over nodes and trials on the {_SHOWN}, relative to "
+        f"Left: root mean square error over nodes and trials on the {_LARGE_NETWORK}, relative to "
         "the statistic, against messages sent. Right: messages after which the error stays below "
         f"{100 * LEVEL:g} %, on all networks; arrows where it takes more than was run. Gray: below "
         "`2n - 2` messages no way can have asked every node and told every node.",
@@ -118,7 +118,7 @@ def theory_picture(curves: Curves, facts: Facts) -> Picture:
         "theory",
         "Measured errors of averaging a sketch (circles) and exact ones (lines), which know the "
         "network and the rows and are fitted to nothing. They meet where errors are small, so that "
-        "the statistic is as good as linear in what is averaged; in the end the error of the "
+        "the statistic is nearly linear in the averages; in the end the error of the "
         "sketch stays.",
         sheet,
     )
@@ -138,7 +138,7 @@ def _draw_errors(
         look, x = _LOOKS[way], getattr(curve, against)
         y = np.maximum(curve.error, _LOWEST / 10)
         style = look.marker + look.line if marks else look.line
-        # A tree has its answer with the last message; the marks of others tell them apart.
+        # A tree has its answer with the last message; the marks of the other ways tell them apart.
         step = max(len(x) // 6, 1)
         at = [len(x) - 1] if way == "sketch-tree" else slice(step, None, step)
         panel.plot(
@@ -153,7 +153,7 @@ def _draw_errors(
 
 def _mark_look(way: str) -> dict[str, Any]:
     """Return the size of a way's marks, and whether they are filled."""
-    filled = "none" if way in _HOLLOW else "full"
+    filled = "none" if way in _HOLLOW_WAYS else "full"
     return {"markersize": 12 if way == "sketch-tree" else 6.5, "fillstyle": filled}
 
 

@@ -36,19 +36,19 @@ from pairgossip_paper.paper_setup import (
 
 _TASKS = {"mixture": Task(mixture, (25, 40), 0.03), "digits": Task(images, (25, 48), 0.01)}
 _STEPS = (0.01, 0.03)
-"""Numerators of step sizes that were tried."""
-_CONVERGED = 0.1
-"""Share of the way from the zero metric to the minimum that may be left."""
+"""Numerators of the step sizes that were tried."""
+_CONVERGED_SHARE = 0.1
+"""Largest share of the way from the zero metric to the minimum that may be left."""
 _MAJORITY = 0.5
 """A metric concentrates where it has more than this share of its weight."""
 _SAID = f"said in the {cite('641')}, of another experiment"
-_CLEARLY = 2.0
-"""Standard errors from which on a difference in accuracy is not left to chance."""
+_CLEAR_ERRORS = 2.0
+"""Standard errors from which on a difference in accuracy is not put down to chance."""
 _REFERENCE = "#000000"
-_LOWEST = 3.0
-"""Bands end at the mean divided by this: a logarithmic axis has no place for less than 0."""
-_OVERSHOT = 1.5
-"""Objectives this many times the zero metric's, above the minimum, deserve a word."""
+_BAND_RATIO = 3.0
+"""Bands end at the mean divided by this, because a logarithmic axis has no place below 0."""
+_OVERSHOOT_RATIO = 1.5
+"""Objectives above the minimum by this multiple of the zero metric's are mentioned."""
 _MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
 
 
@@ -97,13 +97,13 @@ def _about_digits(measured: MetricMeasures) -> list[str]:
 
 
 def _informative_share(weights: ArrayLike) -> FloatArray:
-    """Return how much of metrics' weight is on the informative dimensions."""
+    """Return the share of metrics' weight on the informative dimensions."""
     array = np.asarray(weights)
     return np.asarray(array[..., :INFORMATIVE].sum(-1) / array.sum(-1))
 
 
 def _describe_setup(name: str, measured: MetricMeasures) -> str:
-    """Say what was run, and why the metric is diagonal."""
+    """Describe the runs, and why the metric is diagonal."""
     first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
     return (
         f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
@@ -171,7 +171,7 @@ def _convergence_claim(name: str, measured: MetricMeasures) -> fw.Claim:
         "vanishes, whatever the connected network.",
         "theory; Colin, Bellet, Salmon and Clemencon (ICML 2016), abstract",
         {graph: float(measured.excess(graph)[-1]) / (zero - least) for graph in GRAPHS},
-        fw.less_than(_CONVERGED),
+        fw.less_than(_CONVERGED_SHARE),
         "Of the way from the zero metric ({zero:.4f}) to the centralized minimum ({least:.4f}) "
         "there is left at the end: {values:.1%}; at most {limit:.0%} counts as converged.",
         zero=zero,
@@ -187,7 +187,7 @@ def _faster_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     ends = measured.together
     excess = {graph: float(ends[graph].mean()) - measured.central["objective"] for graph in GRAPHS}
     ahead = {
-        f"{better} before {worse}": _sooner(ends[better], ends[worse])
+        f"{better} before {worse}": _lead(ends[better], ends[worse])
         for better, worse in combinations(GRAPHS, 2)
         if len(ends[better]) > 1
     }
@@ -205,8 +205,8 @@ def _faster_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     )
 
 
-def _sooner(better: FloatArray, worse: FloatArray) -> float:
-    """Return how far one mean over trials is below another, in standard errors."""
+def _lead(better: FloatArray, worse: FloatArray) -> float:
+    """Return the distance of one mean over trials below another, in standard errors."""
     error = math.sqrt(better.var(ddof=1) / len(better) + worse.var(ddof=1) / len(worse))
     return float(worse.mean() - better.mean()) / error
 
@@ -235,7 +235,7 @@ def _concentration_claim(share: Mapping[str, FloatArray]) -> fw.Claim:
         {graph: float(values.min()) for graph, values in share.items()},
         fw.more_than(_MAJORITY),
         "Share of the weight on them in the least favorable trial: {values:.1%}; equal weights "
-        "would give {equal:.1%}, and more than {limit:.0%} was asked for.",
+        "would give {equal:.1%} (rule: more than {limit:.0%}).",
         equal=INFORMATIVE / DIMENSIONS,
     )
 
@@ -260,7 +260,8 @@ def _mixture_claim(measured: MetricMeasures) -> fw.Claim:
 def _digits_claim(measured: MetricMeasures) -> fw.Claim:
     """Compare with the distance of scaled and of unscaled pixels on the same images, up to chance.
 
-    In part, where one of the two is clearly beaten on every graph and none clearly wins on any.
+    It holds in part if one of the two is clearly beaten on every graph and none clearly wins on
+    any.
     """
     central = measured.central
     means = {graph: float(values.mean()) for graph, values in measured.accuracies.items()}
@@ -268,8 +269,8 @@ def _digits_claim(measured: MetricMeasures) -> fw.Claim:
         rival: {graph: _paired_difference(measured.hits[graph], hits) for graph in GRAPHS}
         for rival, hits in measured.rival_hits.items()
     }
-    beaten = [min(differences.values()) > _CLEARLY for differences in ahead.values()]
-    wins = any(min(differences.values()) < -_CLEARLY for differences in ahead.values())
+    beaten = [min(differences.values()) > _CLEAR_ERRORS for differences in ahead.values()]
+    wins = any(min(differences.values()) < -_CLEAR_ERRORS for differences in ahead.values())
     differences = "; ".join(
         f"to {rival}, {fw.list_values(f, '+.1f')}" for rival, f in ahead.items()
     )
@@ -283,12 +284,12 @@ def _digits_claim(measured: MetricMeasures) -> fw.Claim:
         f"scaled pixels, in whose units the metric is learned, {central['unscaled']:.2%} with gray "
         f"levels as they are, and {central['accuracy']:.2%} with the centralized minimum of the "
         f"same objective. Differences on the same {HELD_OUT} images, in their standard errors: "
-        f"{differences}; {_CLEARLY:g} on every graph count as clear.",
+        f"{differences}; {_CLEAR_ERRORS:g} on every graph count as clear.",
     )
 
 
 def _paired_difference(hits: FloatArray, rival: BoolArray) -> float:
-    """Return how far one accuracy is above another on the same points, in standard errors.
+    """Return the distance of one accuracy above another on the same points, in standard errors.
 
     As in McNemar's test, points that both recognize, or neither, do not count as noise.
     """
@@ -305,7 +306,7 @@ def _convergence_picture(measured: MetricMeasures) -> fw.Picture:
     for graph, fit in measured.fits.items():
         x, color, style = fit.iterations, COLORS[graph], f"{_MARKERS[graph]}-"
         excess = measured.excess(graph)
-        band = (np.maximum(excess - fit.spread, excess / _LOWEST), excess + fit.spread)
+        band = (np.maximum(excess - fit.spread, excess / _BAND_RATIO), excess + fit.spread)
         left.plot(x, excess, graph, color, style, band=band, markersize=3)
         right.plot(x, fit.disagreement, graph, color, style, markersize=3)
     start = central["objective_of_zero"] - central["objective"]
@@ -319,15 +320,15 @@ def _convergence_picture(measured: MetricMeasures) -> fw.Picture:
     return fw.Picture(
         "objective",
         "Left: logistic objective above its centralized minimum, mean over nodes and trials, with "
-        f"the standard deviation over nodes (bands, cut at 1/{_LOWEST:g} of the mean). Right: root "
-        f"mean square distance of all nodes' metrics from their mean. {trials} trials."
-        + (early if highest > _OVERSHOT * start else ""),
+        f"the standard deviation over nodes (bands, cut at 1/{_BAND_RATIO:g} of the mean). Right: "
+        f"root mean square distance of all nodes' metrics from their mean. {trials} trials."
+        + (early if highest > _OVERSHOOT_RATIO * start else ""),
         sheet,
     )
 
 
 def _weights_picture(measured: MetricMeasures) -> fw.Picture:
-    """Draw how much of its weight a metric has on every dimension."""
+    """Draw the share of a metric's weight on every dimension."""
     sheet = Sheet(1, size=(8.8, 3.5))
     (panel,) = sheet.panels
     best = np.array(measured.central["model"])

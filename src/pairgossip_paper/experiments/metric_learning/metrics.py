@@ -1,4 +1,4 @@
-"""The runs of metric learning, and what is measured: the best metric, nearest neighbors."""
+"""The runs of metric learning, and their measures: the best metric, nearest neighbors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pairgossip_paper.framework import Arguments, Case, Computation, Facts, Plan
 from pairgossip_paper.paper_setup import GRAPHS, deal_rows, network
 
 _MOST_TRIALS = 10
-"""Trials hardly differ here, and every checkpoint weighs a million pairs for each judged node."""
+"""Largest number of trials: they hardly differ, and checkpoints take a million pairs per model."""
 _LENGTHS = (500, 200)
 """Iterations per node, in full and quick."""
 _CHECKPOINTS, _JUDGED = (9, 6), 8
@@ -31,15 +31,15 @@ _SEPARATION = 2.0
 _MIXTURE = 3
 """The child of the seed that draws the mixture."""
 HELD_OUT = 597
-"""Points set aside, which no node sees: what 1,797 digits leave beside 1,200 nodes."""
+"""Points set aside, which no node sees: 1,797 digits less those of 1,200 nodes."""
 NEIGHBORS = 5
-_SCORED = 4
-"""Nodes per trial whose models are tried on held-out points."""
+_SCORED_NODES = 4
+"""Number of nodes per trial whose models are scored on held-out points."""
 _PRODUCTS_AT_ONCE = 2**18
-"""Up to this many, OpenBLAS multiplies matrices in the calling thread: trials have one each, and
-threads of threads cost ten times as much. Such a block of pairs stays in the cache, too."""
+"""Largest number of products for which OpenBLAS works in the calling thread. Each trial has one,
+and threads of threads cost ten times as much. Such a block of pairs also fits the cache."""
 _MOST_ROWS = 512
-"""A product of this many factors up to 2 is far from overflow."""
+"""Largest number of rows in a product of factors up to 2, which is then far from overflow."""
 
 
 class _Split(NamedTuple):
@@ -83,9 +83,9 @@ class Task(NamedTuple):
     draw: Callable[[int, int], _Split]
     """Makes data for a number of nodes from a seed."""
     sides: tuple[int, int]
-    """Sides of the torus, one of them odd: it is not bipartite, and has as many nodes as data."""
+    """Sides of the torus, one of them odd so that it is not bipartite; it has a node per row."""
     step: float
-    """gamma(t) = step / sqrt(t): of the numerators tried, the one with the lower objective."""
+    """Numerator of gamma(t) = step / sqrt(t): of those tried, the one with the lower objective."""
 
 
 def cases(task: Task, plan: Plan) -> Sequence[Case]:
@@ -214,7 +214,7 @@ def _best_metric(X: FloatArray, y: FloatArray) -> tuple[FloatArray, float]:
 
 
 def recognize(weights: FloatArray, split: _Split) -> BoolArray:
-    """Tell of every held-out point whether the nearest training points vote for its class."""
+    """Return for every held-out point whether the nearest training points vote for its class."""
     roots = np.sqrt(weights)
     training, held_out = split.X * roots, split.X_held_out * roots
     distances = np.einsum("ij,ij->i", training, training) - 2.0 * held_out @ training.T
@@ -234,7 +234,7 @@ class MetricMeasures(NamedTuple):
 
     fits: Mapping[str, Fit]
     central: Facts
-    """The centralized minimum, and accuracies that do not depend on a graph."""
+    """The centralized minimum, and the accuracies that do not depend on a graph."""
     accuracies: Mapping[str, FloatArray]
     """By graph, the held-out accuracy of nodes' metrics in every trial."""
     hits: Mapping[str, FloatArray]
@@ -254,7 +254,7 @@ def measure(task: Task, results: Results) -> MetricMeasures:
     fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
     first = fits[GRAPHS[0]]
     split = task.draw(first.nodes, first.seed)
-    nodes: IntArray = np.linspace(0, first.nodes - 1, _SCORED).astype(np.int64)
+    nodes: IntArray = np.linspace(0, first.nodes - 1, _SCORED_NODES).astype(np.int64)
     recognized = {
         name: np.array([[recognize(m, split) for m in trial[nodes]] for trial in fit.models])
         for name, fit in fits.items()

@@ -1,6 +1,6 @@
-"""Local differential privacy: what reports cost, by epsilon, people and bins, on real data.
+"""Local differential privacy: the cost of reports, by epsilon, people and bins, on real data.
 
-The rules of the claims were fixed before anything was drawn.
+The rules of the claims were fixed before the first draw.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from pairgossip_paper.paper_setup import FRANCS
 
 _ERRORS = 4.0
 """Largest distance of a mean from its expectation, in standard errors."""
-_LINEAR = 0.1
-"""The delta method for a ratio is judged where it predicts at most this standard error."""
-_NEAR_BEST = 1.25
-"""An advised number of bins is good if its error is at most this times the smallest."""
+_LINEAR_ERROR = 0.1
+"""Largest predicted standard error at which the delta method for a ratio is judged."""
+_ADVICE_RATIO = 1.25
+"""Largest ratio of an advised number of bins' error to the smallest error."""
 _TOLERANCE = 0.1
 """Largest distance of a fitted exponent from -1/2."""
-_LARGE = 1000
-"""The exponent is fitted from this many people on, where the part in 1/n has faded."""
-_SETTLED = 0.25
-"""Largest distance of gossip from the statistic of its reports, in their predicted error."""
+_LEAST_PEOPLE = 1000
+"""Least number of people from which the exponent is fitted; the part in 1/n has faded there."""
+_SETTLED_SHARE = 0.25
+"""Largest distance of gossip from its reports' statistic, as a share of their predicted error."""
 
 _SINGLE = (6.0, 4.2)
 """The size of a figure of one panel, in inches."""
@@ -128,8 +128,8 @@ def _squared_error(case: fw.Facts) -> tuple[float, float, float]:
 
 
 def _is_judged(case: fw.Facts, *, is_ratio: bool) -> bool:
-    """Tell whether the prediction is exact, or a linearization where it is good."""
-    return not is_ratio or case["standard_error"] <= _LINEAR
+    """Return whether the prediction is exact, or a linearization where it is good."""
+    return not is_ratio or case["standard_error"] <= _LINEAR_ERROR
 
 
 def _error_table(statistics: Mapping[str, _ByEpsilon]) -> fw.Table:
@@ -195,7 +195,7 @@ def _predicted_claim(statistics: Mapping[str, _ByEpsilon]) -> fw.Claim:
         "The mean squared error of the reports' statistic is the squared bias of binning plus the "
         f"conditional variance (rule: within {_ERRORS:g} standard errors at every epsilon; the "
         "AUC, whose variance is linearized, where its predicted standard error is at most "
-        f"{_LINEAR:g}).",
+        f"{_LINEAR_ERROR:g}).",
         "theory",
         apart,
         fw.at_most(_ERRORS),
@@ -233,7 +233,7 @@ def _own_pairs_claim(case: fw.Facts) -> fw.Claim:
         "debiased at a node's own report like at any other, the `V`-statistic is biased, by a "
         "known amount, and it is unbiased with the debiased own pair (rule: "
         f"{_ERRORS:g} standard errors).",
-        f"theory, about what is left open in the {cite('679-682')}",
+        f"theory, about a question that is open in the {cite('679-682')}",
         fw.grade([unbiased, biased, predicted]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
         f"the rule {aware:.4g} ± {aware_error:.2g}; without it {naive:.4g} ± {naive_error:.2g}, "
@@ -250,11 +250,11 @@ def _bins_claim(choices: _ByEpsilon) -> fw.Claim:
     return fw.check(
         "bins-advised",
         "The number of bins advised for a public sample is nearly the best for the private data "
-        f"(rule: its error is at most {_NEAR_BEST:g} times the smallest on the grid, at every "
+        f"(rule: its error is at most {_ADVICE_RATIO:g} times the smallest on the grid, at every "
         "epsilon).",
         "theory",
         ratios,
-        fw.at_most(_NEAR_BEST),
+        fw.at_most(_ADVICE_RATIO),
         f"Its error relative to the smallest: {listed}.",
     )
 
@@ -267,15 +267,15 @@ def _error_at(choice: fw.Facts, bins: int) -> float:
 def _size_claim(by_size: _BySize) -> fw.Claim:
     slopes = {}
     for epsilon, drawn in by_size.items():
-        sizes = [size for size in drawn if size >= _LARGE]
+        sizes = [size for size in drawn if size >= _LEAST_PEOPLE]
         spreads = [np.std(drawn[size]["values"]) for size in sizes]
         slopes[f"{epsilon:g}"] = fw.fit_power_law(sizes, spreads).slope
     listed = ", ".join(f"{slope:.3f} at epsilon {epsilon}" for epsilon, slope in slopes.items())
     return fw.check(
         "noise-in-n",
         "The noise of reports falls like `1/sqrt(n)` (rule: the exponent of the measured standard "
-        f"deviation over sizes from {_LARGE:,} on is within {_TOLERANCE:g} of -1/2, at every "
-        "epsilon).",
+        f"deviation over sizes from {_LEAST_PEOPLE:,} on is within {_TOLERANCE:g} of -1/2, at "
+        "every epsilon).",
         "theory; Bell et al., as the paper cites them",
         slopes,
         fw.within(_TOLERANCE, of=-0.5),
@@ -290,17 +290,17 @@ def _gossip_claim(runs: Mapping[str, Run]) -> fw.Claim:
     return fw.check(
         "gossip-on-reports",
         "Gossip on reports converges to their debiased statistic (rule: at the end the nodes' root "
-        f"mean square distance from it is at most {_SETTLED:g} of the predicted error of the "
+        f"mean square distance from it is at most {_SETTLED_SHARE:g} of the predicted error of the "
         "reports).",
         "theory",
         shares,
-        fw.at_most(_SETTLED),
+        fw.at_most(_SETTLED_SHARE),
         f"After {iterations:,} iterations: {listed}.",
     )
 
 
 def _gossip_share(run: Run) -> float:
-    """Return how far nodes end from their reports' statistic, in the reports' predicted error."""
+    """Return nodes' final distance from their reports' statistic, over the predicted error."""
     assert run.private_values is not None and run.privacy_error is not None
     apart = np.sqrt(np.mean((run.estimates - run.private_values[:, None]) ** 2))
     return float(apart) / run.privacy_error.size
@@ -315,7 +315,7 @@ def _epsilon_picture(statistics: Mapping[str, _ByEpsilon]) -> fw.Picture:
     return fw.Picture(
         "epsilon",
         f"Error of the debiased statistic of all reports against epsilon: {draws} draws of the "
-        "reports (dots) and what is predicted from the data before any draw (lines).",
+        "reports (dots) and the prediction from the data before any draw (lines).",
         sheet,
     )
 
@@ -394,7 +394,7 @@ def _bins_picture(choices: _ByEpsilon) -> fw.Picture:
 
 
 def _gossip_picture(runs: Mapping[str, Run]) -> fw.Picture:
-    """Draw how the nodes' mean approaches the statistic of the reports, and not the truth."""
+    """Draw how the nodes' mean approaches the statistic of the reports, and not the true one."""
     sheet = Sheet(1, size=_SINGLE)
     (panel,) = sheet.panels
     for color, (name, run) in zip(COLORS, runs.items(), strict=False):
@@ -411,7 +411,7 @@ def _gossip_picture(runs: Mapping[str, Run]) -> fw.Picture:
     return fw.Picture(
         "gossip",
         f"{first.trials} trials, each with reports of its own: errors of the nodes to the true "
-        "value (solid) end at what the reports are off, while the network's mean goes on towards "
+        "value (solid) end at the error of the reports, while the network's mean continues toward "
         "the statistic of the reports (dashed).",
         sheet,
     )

@@ -19,7 +19,7 @@ from pairgossip_paper.paper_setup import income_quantiles, network
 _INCOME_RANGE = (0.0, 5000.0)
 """Declared range of a year's income of a working-class household, in Belgian francs."""
 _SCORE_RANGE = (1.0, 10.0)
-"""All nine features are graded from 1 to 10, and so is their mean."""
+"""Range of all nine features, which are grades, and so of their mean."""
 INCOME_BINS, SCORE_BINS = 8, 6
 _TARGET = "u"
 _DRAWING = 6
@@ -29,15 +29,15 @@ _QUICK_BIN_EPSILONS = (1.0, 8.0)
 SIZES = (100, 250, 600, 1600, 4000, 10_000)
 SIZE_EPSILONS = (1.0, 4.0)
 _DRAWS = (1000, 250)
-"""In full and quick."""
+"""Numbers of draws in full and quick."""
 _SIZE_DRAWS = (500, 100)
-"""A standard deviation needs fewer draws than the mean of squares, which has heavy tails."""
+"""Draws for a standard deviation, which needs fewer than a mean of heavy-tailed squares."""
 _OWN_PEOPLE, _OWN_EPSILON, _OWN_BINS = 16, 1.0, 4
 _OWN_DRAWS = (4000, 1000)
 GRAPHS = ("complete", "watts-strogatz")
 _NODES, _GOSSIP_EPSILON = 49, 4.0
 _LENGTHS = (200_000, 40_000)
-"""Iterations, in full and quick."""
+"""Iterations: in full, and with quick."""
 _REPEATS = 2
 _CHECKPOINTS = 25
 
@@ -96,7 +96,7 @@ def _gossip_problem(name: str, seed: int) -> Arguments:
 
 
 def _draw_reports(make: Callable[[], PrivatePairs], draws: int, seed: int) -> Facts:
-    """Draw all reports many times; return their statistics beside what is predicted of them."""
+    """Draw all reports many times; return their statistics and the predictions for them."""
     problem = make()
     exact = problem.exact()
     predicted = problem.predicted_error(exact)
@@ -119,7 +119,7 @@ def _draw_own_pairs(draws: int, seed: int) -> Facts:
         trial = problem.for_trial(child)
         aware.append(trial.exact())
         naive.append(table[np.ix_(trial.cells, trial.cells)].mean())
-    # What a report pretends of its own pair, and what its own pair is worth.
+    # The debiased kernel of a report with itself, and the true kernel of its own pair.
     cells = mechanism.flat(mechanism.encode(problem.data))
     pretended = expect(mechanism, np.diagonal(table), 0)[cells].mean()
     worth = np.diagonal(problem.debiased.cell_tables[0])[cells].mean()

@@ -2,7 +2,7 @@
 
 The settings are those of "Asynchronous Gossip Algorithms for Rank-Based Statistical Methods"
 (Van Elst, Colin and Clemencon 2025) and of the authors' published code. The claims and their
-tolerances were written before the first run, but for that on theory, which was found later.
+tolerances were written before the first run, except for that on theory, which was found later.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pairgossip_paper import framework as fw
 from pairgossip_paper.experiments.ranks.runs import NETWORKS, SHARE, TASKS, WAYS, cases
 from pairgossip_paper.framework.figures import Panel, Sheet
 
-_TENTH = 0.1
+_LARGEST_TEST_ERROR = 0.1
 """Largest error that a test can afford, in standard deviations of the rank sum."""
 _SLOPE_TOLERANCE = 0.12
-"""How far from -1/2 the exponent of exchanges may be."""
-_SLOWER = 1.2
+"""Largest distance of the exponent of exchanges from -1/2."""
+_SLOWDOWN = 1.2
 """Least ratio of errors without and with shuffling that counts as larger."""
-_AGREE = 0.2
-"""Largest relative distance of an error from what theory says."""
+_THEORY_TOLERANCE = 0.2
+"""Largest relative distance of an error from theory."""
 _PERCENT = 100.0
-_LEAST = 1e-9
+_ROUNDING = 1e-9
 """Smallest error that is not rounding, in the units of a task."""
 _LOOKS = {
     "sync": (COLORS[1], "--"),
@@ -44,7 +44,7 @@ _UNITS = {
 _TITLES = {"ranks": "every node's rank", "rank-sum": "rank sum", "trimmed": "trimmed mean"}
 
 _Errors = Mapping[str, Mapping[str, Mapping[str, FloatArray]]]
-"""By network, task and way, in the units of the task."""
+"""Errors by network, task and way, in the units of the task."""
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -89,17 +89,17 @@ def _headline(errors: _Errors) -> str:
 
 
 def _gains(task: str, errors: _Errors) -> dict[str, float]:
-    """Return by network how many times smaller the error of averaged bins is."""
+    """Return by network the ratio of the error of GoRank or tracking to that of averaged bins."""
     return {name: _final(by[task], "async") / _best_bins(by[task]) for name, by in errors.items()}
 
 
 def _unit(task: str, way: str, facts: fw.Facts) -> float:
-    """Return what turns errors of a run into the units of its task."""
+    """Return the factor from errors of a run to the units of its task."""
     if task == "ranks":
         return _PERCENT / facts["nodes"]
     if task == "trimmed":
         return _PERCENT / facts["trimmed"]
-    of_auc = facts["pairs"] if way.startswith("bins") else 1  # the sum, but for a constant
+    of_auc = facts["pairs"] if way.startswith("bins") else 1  # bins give the AUC
     return float(of_auc / facts["spread"])
 
 
@@ -156,15 +156,15 @@ def _picture(results: fw.Results, errors: _Errors, facts: fw.Facts) -> fw.Pictur
             t = _exchanges(results[f"{name}-ranks-sync"])
             panel.plot(t, expected, "GoRank, by theory", EXACT, ":", legend=False)
         if task == "rank-sum":
-            panel.level(_TENTH, "a tenth of the sd", EXACT, ":", legend=False)
+            panel.level(_LARGEST_TEST_ERROR, "a tenth of the sd", EXACT, ":", legend=False)
     fullest = sheet.rows[-1][1]
     fullest.legend_entry("bins along a tree, in the end", "#882255", "*", markersize=10)
     sheet.add_legend(columns=4, panel=fullest)
     return fw.Picture(
         "ranks",
         "Root mean square errors over nodes and trials against exchanges: of every node's own rank "
-        "(above; dotted is what theory says of synchronous GoRank), of the rank sum of one group "
-        "in units of its standard deviation (middle; dotted is what a test can afford), and of a "
+        "(above; dotted: theory for synchronous GoRank), of the rank sum of one group in units of "
+        "its standard deviation (middle; dotted: the error that a test can afford), and of a "
         "trimmed mean of contaminated numbers (below). Stars: bins added up along a tree, which is "
         "done after `4n - 4` messages. Bins need longer messages; see the table.",
         sheet,
@@ -223,9 +223,9 @@ def _final(errors: Mapping[str, FloatArray], way: str) -> float:
 
 
 def _best_bins(errors: Mapping[str, FloatArray]) -> float:
-    """Return the error of bins on the schedule that fits the network."""
+    """Return the error of bins on the best schedule for the network."""
     smallest = min(_final(errors, way) for way in ("bins", "bins-ordered") if way in errors)
-    return max(smallest, _LEAST)
+    return max(smallest, _ROUNDING)
 
 
 def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:
@@ -242,8 +242,8 @@ def _rate_claim(results: fw.Results, errors: _Errors) -> fw.Claim:
         "Van Elst, Colin and Clemencon (2025): `O(1/sqrt(t))` for expected absolute errors",
         slopes,
         fw.within(_SLOPE_TOLERANCE, of=-0.5),
-        "Over the last tenfold of exchanges the exponents are {values:.2f}; {of:g} within "
-        "{tolerance:g} was asked for.",
+        "Over the last tenfold of exchanges the exponents are {values:.2f} (rule: within "
+        "{tolerance:g} of {of:g}).",
     )
 
 
@@ -254,12 +254,12 @@ def _theory_claim(errors: _Errors, facts: fw.Facts) -> fw.Claim:
         ratios[name] = _final(by["ranks"], "sync") / expected
     return fw.check(
         "ranks-theory",
-        "The error of synchronous GoRank is in the end what theory says, which knows the network "
-        "and the rows and is fitted to nothing.",
+        "The final error of synchronous GoRank is that of theory, which takes the network and the "
+        "rows and has nothing fitted.",
         "theory: bias, and how soon a visitor comes back to a node",
         ratios,
-        fw.within(_AGREE, of=1),
-        "It is {values} times as large; {tolerance:g} off was allowed.",
+        fw.within(_THEORY_TOLERANCE, of=1),
+        "It is {values} times as large (rule: at most {tolerance:g} from 1).",
     )
 
 
@@ -285,8 +285,8 @@ def _test_claim(errors: _Errors) -> fw.Claim:
         "ours",
         fw.grade(
             [
-                *(error < _TENTH for error in binned.values()),
-                *(error > _TENTH for error in tracked.values()),
+                *(error < _LARGEST_TEST_ERROR for error in binned.values()),
+                *(error > _LARGEST_TEST_ERROR for error in tracked.values()),
             ]
         ),
         f"In standard deviations, errors are {fw.list_values(binned)} from bins and "
@@ -312,16 +312,16 @@ def _tree_claim(errors: _Errors) -> fw.Claim:
 def _layout_claim(errors: _Errors) -> fw.Claim:
     return fw.check(
         "ranks-layout",
-        "Where rows are not shuffled, as in the published runs, GoTrim's error is larger on the "
+        "If rows are not shuffled, as in the published runs, GoTrim's error is larger on the "
         "Watts-Strogatz graph, and as large as before on the complete one.",
-        "ours: neighbors on the ring have numbers alike",
+        "ours: neighbors on the ring have similar numbers",
         {
             name: _final(by["trimmed"], "async-in-order") / _final(by["trimmed"], "async")
             for name, by in errors.items()
         },
-        {"watts-strogatz": fw.more_than(_SLOWER), "complete": fw.less_than(_SLOWER)},
-        "It is {values} times as large; more than {slower:g} times was asked for on the former.",
-        slower=_SLOWER,
+        {"watts-strogatz": fw.more_than(_SLOWDOWN), "complete": fw.less_than(_SLOWDOWN)},
+        "It is {values} times as large (rule: more than {slower:g} times on the former).",
+        slower=_SLOWDOWN,
     )
 
 

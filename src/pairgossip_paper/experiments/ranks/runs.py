@@ -27,17 +27,17 @@ from pairgossip_paper.paper_setup import settle_sweeps
 NETWORKS = ("complete", "watts-strogatz", "geometric")
 TASKS = ("ranks", "rank-sum", "trimmed")
 _NODES = (500, 200)
-"""In full and quick, as all pairs here."""
+"""Numbers of nodes in full and quick."""
 _EXCHANGES = (50_000, 20_000)
 _CHECKPOINTS = (40, 16)
 _BINS = 64
 SHARE = 0.4
 """The share of rows that is cut at either end."""
 _CONTAMINATED = 0.3
-_MOVED = 0.8
-"""By how much one of the two groups is larger."""
+_SHIFT = 0.8
+"""The shift of one of the two groups."""
 _TIMES_TRIALS = 2
-"""100 trials in full, as in the papers."""
+"""Factor of the plan's trials: 100 in full, as in the papers."""
 _DEALING, _GROUPS = 101, 102
 """Children of the seed that deal rows to nodes, and draw the groups."""
 
@@ -100,10 +100,10 @@ class RankNetwork:
 
     @cached_property
     def groups(self) -> FloatArray:
-        """Numbers of two Cauchy distributions, one of them moved, and labels, dealt at random."""
+        """Numbers of two Cauchy distributions, one of them shifted, and labels, dealt at random."""
         rng = np.random.default_rng([self.seed, _GROUPS])
         labels = np.repeat([0.0, 1.0], self.nodes // 2)
-        numbers = rng.standard_cauchy(len(labels)) + _MOVED * labels
+        numbers = rng.standard_cauchy(len(labels)) + _SHIFT * labels
         return rng.permutation(np.column_stack([numbers, labels]))
 
     def contaminated(self, in_order: bool = False) -> FloatArray:
@@ -121,12 +121,12 @@ class RankNetwork:
 
     @cached_property
     def relaxation(self) -> float | None:
-        """How far averaged bins move along ordered exchanges; None where these give way."""
+        """The relaxation of averaged bins along ordered exchanges; None where these give way."""
         sweeps = settle_sweeps(self.graph, "sketch")
         return sweeps.relaxation if sweeps.name == ORDERED else None
 
     def ways(self, task: str) -> Mapping[str, RankWay]:
-        """Return what is run here: no sweeps where they give way to random exchanges."""
+        """Return the ways that are run here: no sweeps where they give way to random exchanges."""
         swept = self.relaxation is not None
         return {name: way for name, way in WAYS[task].items() if swept or name != "bins-ordered"}
 
@@ -138,15 +138,15 @@ def _cuts_ties(numbers: FloatArray) -> bool:
 
 @cache
 def build(name: str, plan: Plan) -> RankNetwork:
-    """Build a network once: what is computed for it is kept."""
+    """Build a network once; what is computed for it is kept."""
     return RankNetwork(name, plan.choose(*_NODES), plan.seed)
 
 
 def rank_sum_kernel(n: int) -> Kernel:
     """Return the kernel whose average over all pairs is the sum of the higher group's ranks.
 
-    A node's mean is its estimated rank times n if it is of that group: tracking these means is
-    what the papers do for rank statistics.
+    A node's mean is its estimated rank times n if it is of that group. The papers track these means
+    for rank statistics.
     """
     return Kernel(partial(_rank_sum_value, n=n), name="rank sum", columns=("value", "label"))
 
@@ -157,7 +157,7 @@ def _rank_sum_value(first: FloatArray, second: FloatArray, n: int) -> FloatArray
 
 
 def cases(plan: Plan) -> Sequence[Case]:
-    """List the runs of all ways to all tasks on all networks, and what is known without them."""
+    """List the runs of all ways to all tasks on all networks, and the facts without them."""
     listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for name in NETWORKS:
         place = build(name, plan)
@@ -200,7 +200,7 @@ def _problem(place: RankNetwork, task: str, key: str) -> dict[str, Any]:
 
 
 def _facts(plan: Plan) -> Facts:
-    """Compute what errors are measured in, and the tests that the groups ask for."""
+    """Compute the units of errors, and the tests of the groups."""
     place = build(NETWORKS[0], plan)
     rank_sum = TESTS["wilcoxon-rank-sum"](place.groups)
     numbers = place.contaminated()
@@ -218,7 +218,7 @@ def _facts(plan: Plan) -> Facts:
 
 
 def _expected_errors(place: RankNetwork, plan: Plan) -> FloatArray:
-    """Return what theory says of synchronous GoRank at the checkpoints, in ranks."""
+    """Return the error of synchronous GoRank by theory at the checkpoints, in ranks."""
     pairs = Pairs(place.groups[:, 0], rank_kernel(place.nodes))
     return row_mean_error(pairs.matrix(), place.graph, _grid(place, plan))
 

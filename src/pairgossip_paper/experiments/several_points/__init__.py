@@ -1,6 +1,6 @@
-"""Several points per node: three ways for sites to exchange, by what they send.
+"""Several points per node: three ways for sites to exchange, by messages and bytes.
 
-All tolerances were set before the first run, but for one: on complete graphs, where the
+All tolerances were set before the first run, except for one: on complete graphs, where the
 constructions differ by a tenth, "no worse" is judged by the scatter over trials.
 """
 
@@ -30,20 +30,20 @@ from pairgossip_paper.experiments.several_points.places import (
 )
 from pairgossip_paper.paper_setup import price, read_curves
 
-_AGREE = 0.25
-"""Largest excess of one error over another, relatively, with which they agree."""
+_AGREEMENT = 0.25
+"""Largest relative excess of one error over another at which they agree."""
 _NO_WORSE = 0.1
-"""Largest relative excess of an error that is no worse."""
+"""Largest relative excess of an error that counts as no worse."""
 _STANDARD_ERRORS = 3.0
 """Largest disadvantage on a complete graph that is put down to chance, in standard errors.
 
 Set after a look at quick runs, whose ratios scatter by more than the tenth that was meant first.
 """
-_REACHED, _FALLING = 0.1, -0.35
-"""A run converges if its final relative error is below, and the exponent of its fall too."""
+_FINAL_ERROR, _FINAL_SLOPE = 0.1, -0.35
+"""A run converges with a final relative error below the first, and an exponent below the second."""
 _GAP_ROUNDING = 1e-10
-"""Largest relative difference of gaps computed in two ways: rounding."""
-_FEWER = 1.25
+"""Largest relative difference of gaps computed in two ways, by rounding."""
+_MESSAGE_SHARE = 1.25
 """Largest share of the messages that whole sets may need, times k."""
 
 
@@ -55,9 +55,9 @@ def _report(results: fw.Results) -> fw.Section:
         _headline(equal),
         [
             _about(curves),
-            _about_modes(equal, unequal),
+            _describe_modes(equal, unequal),
             _about_prices(equal),
-            _about_unequal(unequal),
+            _describe_unequal(unequal),
         ],
         [sent_picture(equal), price_picture(curves, facts), unequal_picture(unequal, facts)],
         [_graph_table(facts), _error_table(curves)],
@@ -78,12 +78,12 @@ def _blow_up_ratio(by: ByConstruction) -> float:
 
 
 def _noise(by: ByConstruction) -> float:
-    """Relative standard error of that ratio."""
+    """Return the relative standard error of that ratio."""
     return float(np.hypot(by["blow-up"].noise[-1], by["lexicographic"].noise[-1]))
 
 
 def _per_message(fact: fw.Facts, construction: str) -> float:
-    """The gap per exchange between sites: local exchanges are free."""
+    """Return the gap per exchange between sites; local exchanges are free."""
     graph = fact["graphs"][construction]
     return float(graph["gaps"]["uniform-edges"][0] / graph["share"])
 
@@ -112,8 +112,8 @@ def _about(curves: Curves) -> str:
     )
 
 
-def _about_modes(equal: Curves, unequal: Curves) -> str:
-    """Say where the two constructions of rows differ, and where the slowest mode decides."""
+def _describe_modes(equal: Curves, unequal: Curves) -> str:
+    """Describe where the two constructions of rows differ, and where the slowest mode decides."""
     dealt, ordered = (
         [_blow_up_ratio(by) for name, by in places.items() if not name.startswith("complete")]
         for places in (equal, unequal)
@@ -129,8 +129,8 @@ def _about_modes(equal: Curves, unequal: Curves) -> str:
     )
 
 
-def _about_unequal(unequal: Curves) -> str:
-    """Compare whole sets with rows where sites are of unequal sizes, by messages and by bytes."""
+def _describe_unequal(unequal: Curves) -> str:
+    """Compare whole sets with rows at sites of unequal sizes, by messages and by bytes."""
     ratios = {
         against: [ratio_at_end(by["whole-sets"], by["lexicographic"], against) for by in places]
         for against, places in (("messages", unequal.values()), ("bytes", unequal.values()))
@@ -172,7 +172,7 @@ def _format_price(amount: float | None) -> str:
 
 def _graph_table(facts: fw.Facts) -> fw.Table:
     return fw.Table.from_records(
-        "Virtual graphs: what they are, and how fast they mix",
+        "Virtual graphs, and how fast they mix",
         [
             {
                 "place": name,
@@ -231,12 +231,15 @@ def _agreement_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
         "slowest mode.",
         "theory: gap per exchange between sites, `x/k` for both",
         fw.grade(
-            [apart < _GAP_ROUNDING, *(abs(np.log(r)) <= np.log1p(_AGREE) for r in ratios.values())]
+            [
+                apart < _GAP_ROUNDING,
+                *(abs(np.log(r)) <= np.log1p(_AGREEMENT) for r in ratios.values()),
+            ]
         ),
         f"Gaps per exchange between sites differ by {apart:.1g} relatively. At equal messages at "
         f"the end, the error of the blow-up is {fw.list_values(ratios)} times that of the "
         "lexicographic construction, with standard errors of up to "
-        f"{max(map(_noise, places.values())):.2g}; within {100 * _AGREE:g} % was asked for.",
+        f"{max(map(_noise, places.values())):.2g} (rule: within {100 * _AGREEMENT:g} %).",
     )
 
 
@@ -263,13 +266,13 @@ def _complete_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
         ),
         f"Its gap per exchange between sites is {fw.list_values(gaps)} times that of the blow-up. "
         f"At equal messages at the end, the error of the blow-up is {fw.list_values(ratios)} times "
-        f"its own, {mean:.3g} times on average with a standard error of {scatter:.2g}; not below 1 "
-        f"by more than {_STANDARD_ERRORS:g} standard errors was asked for.",
+        f"its own, {mean:.3g} times on average with a standard error of {scatter:.2g} (rule: not "
+        f"below 1 by more than {_STANDARD_ERRORS:g} standard errors).",
     )
 
 
 def _share_needed(by: Mapping[str, SiteCurve]) -> float:
-    """Return the share of messages after which whole sets are as good as rows in the end."""
+    """Return the share of messages after which whole sets reach the final error of rows."""
     rows = by["lexicographic"]
     needed = by["whole-sets"].needed(rows.final, "messages")
     return np.inf if needed is None else needed / float(rows.messages[-1])
@@ -281,10 +284,10 @@ def _messages_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
         "Sites that swap whole sets of `k` rows need `1/k` of the messages.",
         "theory: gap per exchange, `x` for whole sets and `x/k` for rows",
         {name: _share_needed(by) for name, by in equal.items()},
-        {name: fw.at_most(_FEWER / facts[name]["sizes"][0]) for name in equal},
+        {name: fw.at_most(_MESSAGE_SHARE / facts[name]["sizes"][0]) for name in equal},
         "To reach the final error of the lexicographic construction, whole sets need {values} of "
-        "its messages; at most `{times:g}/k` was asked for.",
-        times=_FEWER,
+        "its messages (rule: at most `{times:g}/k`).",
+        times=_MESSAGE_SHARE,
     )
 
 
@@ -306,7 +309,7 @@ def _bytes_claim(equal: Curves, facts: fw.Facts) -> fw.Claim:
         fw.grade(passed),
         f"Messages are {fw.list_values(longer)} times as long. At equal bytes at the end, the "
         f"error of whole sets is {fw.list_values(ratios)} times that of the lexicographic "
-        f"construction; at most {1 + _NO_WORSE:g} was asked for.",
+        f"construction (rule: at most {1 + _NO_WORSE:g}).",
     )
 
 
@@ -314,7 +317,7 @@ def _unequal_claim(unequal: Curves) -> fw.Claim:
     passed, listed = [], []
     for name, by in unequal.items():
         weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
-        passed += [c.final < _REACHED and c.slope <= _FALLING for c in weighted.values()]
+        passed += [c.final < _FINAL_ERROR and c.slope <= _FINAL_SLOPE for c in weighted.values()]
         each = ", ".join(f"{key} {c.final:.3g} ({c.slope:.2f})" for key, c in weighted.items())
         listed.append(f"{name}: {each}")
     return fw.Claim(
@@ -322,19 +325,19 @@ def _unequal_claim(unequal: Curves) -> fw.Claim:
         "With unequal sites, all three constructions converge to the statistic of all rows.",
         "theory: rows are nodes, and whole sets weigh pairs by the numbers of rows",
         fw.grade(passed),
-        f"Final relative errors, and exponents of their fall: {'; '.join(listed)}. Below "
-        f"{_REACHED:g} and {_FALLING:g} were asked for.",
+        f"Final relative errors, and exponents of their fall: {'; '.join(listed)} (rule: below "
+        f"{_FINAL_ERROR:g} and {_FINAL_SLOPE:g}).",
     )
 
 
 def _unweighted_claim(unequal: Curves, facts: fw.Facts) -> fw.Claim:
-    """Show that whole sets without weights end elsewhere, exactly where they must."""
+    """Show that whole sets without weights end at another value, which theory gives exactly."""
     passed, listed = [], []
     for name, by in unequal.items():
         fact = facts[name]
         away = abs(fact["unweighted"] / fact["value"] - 1)
         final = by[UNWEIGHTED].final
-        passed.append(away > _REACHED and abs(final / away - 1) < _AGREE)
+        passed.append(away > _FINAL_ERROR and abs(final / away - 1) < _AGREEMENT)
         listed.append(f"{final:.3g} where {away:.3g} was predicted ({name})")
     return fw.Claim(
         "several-points-unweighted",
@@ -362,16 +365,16 @@ def _gap_claim(facts: fw.Facts) -> fw.Claim:
         "theory: the spectrum of the virtual graph",
         fw.grade([apart < _GAP_ROUNDING]),
         f"Over {len(pairs)} virtual graphs and laws, equal and unequal sizes, the gap differs from "
-        f"that of the listed edges by {apart:.1g} relatively; {_GAP_ROUNDING:g} was asked for.",
+        f"that of the listed edges by {apart:.1g} relatively (rule: less than {_GAP_ROUNDING:g}).",
     )
 
 
 SEVERAL_POINTS = fw.Experiment(
     "several-points",
     "Several points per node",
-    "Where sites hold many rows, which way to exchange them is best for what is sent: one row at "
-    "a time with the rows of one site joined (lexicographic) or not (blow-up), or all rows of a "
-    "site at once (whole sets)?",
+    "If sites hold many rows, which way to exchange them needs the fewest messages or bytes: one "
+    "row at a time with the rows of one site joined (lexicographic) or not (blow-up), or all rows "
+    "of a site at once (whole sets)?",
     cases,
     _report,
     place=15,

@@ -19,18 +19,18 @@ _STYLES = {
     UNWEIGHTED: (COLORS[3], "-.", "", "whole sets, sizes forgotten"),
 }
 _SENT = {"messages": "messages between sites", "bytes": "bytes between sites"}
-_FIRST = 100
-"""The messages at which x axes begin: before, all estimates are about as wrong as the answer 0."""
+_FIRST_MESSAGE = 100
+"""Messages at which x axes begin; before, all estimates are about as wrong as the answer 0."""
 LEVEL = 0.1
 """The relative error for which messages and bytes are counted."""
 
 ByConstruction = Mapping[str, SiteCurve]
 Curves = Mapping[str, ByConstruction]
-"""By place and construction."""
+"""Curves by place and construction."""
 
 
 def sent_picture(equal: Curves) -> Picture:
-    """Draw errors against messages and bytes, where sites hold most rows."""
+    """Draw errors against messages and bytes, at the sites with most rows."""
     sheet = Sheet(len(SITES), len(_SENT), sharey=True)
     for panel, against, graph in sheet.over(_SENT, SITES):
         name = largest(equal, graph)
@@ -71,7 +71,7 @@ def price_picture(curves: Curves, facts: Facts) -> Picture:
 
 
 def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
-    """Draw errors against messages and bytes, where sites are of unequal sizes."""
+    """Draw errors against messages and bytes, at sites of unequal sizes."""
     sheet = Sheet(len(unequal), len(_SENT), sharey=True)
     above, below = sheet.rows
     for panel, (name, by) in zip(above, unequal.items(), strict=True):
@@ -98,12 +98,12 @@ def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
 
 
 def largest(equal: Curves, graph: str) -> str:
-    """Return the place of a graph whose sites hold most rows."""
+    """Return the place of a graph with most rows per site."""
     return max(_equal_places(graph, equal), key=lambda name: int(name.rpartition("-")[2]))
 
 
 def _equal_places(graph: str, curves: Curves) -> list[str]:
-    """The places of a graph whose sites hold equally many rows."""
+    """Return the places of a graph with equally many rows at each site."""
     return [n for n in curves if n.startswith(f"{graph}-") and n.rpartition("-")[2].isdecimal()]
 
 
@@ -113,7 +113,7 @@ def _draw_errors(panel: Panel, by: ByConstruction, against: str) -> None:
         x, band = getattr(curve, against), percentile_band(curve.trial_error)
         panel.plot(x, curve.error, label, color, line, band=band, linewidth=1.4)
     bytes_each = by["lexicographic"].bytes_per_message
-    panel.axes.set_xlim(left=_FIRST * (bytes_each if against == "bytes" else 1.0))
+    panel.axes.set_xlim(left=_FIRST_MESSAGE * (bytes_each if against == "bytes" else 1.0))
 
 
 def _draw_prices(

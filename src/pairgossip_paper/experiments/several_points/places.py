@@ -31,17 +31,17 @@ from pairgossip_paper.paper_setup import (
 
 _KERNEL = "gini"
 _NETWORK_EXCHANGES = (100_000, 20_000)
-"""Exchanges between sites that every run makes, about, in full and quick."""
+"""Approximate number of exchanges between sites in every run, in full and quick."""
 _REPEATS, _LEAST_TRIALS = 3, 50
-"""Errors of few trials, and so their ratios, are noisy."""
+"""Factor of the plan's trials and their least number: ratios of errors are noisy."""
 _CHECKPOINTS = (30, 14)
-"""In full and quick; on such small networks they take longer than the exchanges between them."""
+"""Numbers of checkpoints in full and quick; here they take longer than the exchanges between."""
 SITES: Mapping[str, int] = {"cycle": 16, "torus": 16, "complete": 5}
-"""Few sites in the complete graph: the more there are, the less its constructions differ."""
+"""Numbers of sites; the fewer in the complete graph, the more its constructions differ."""
 _ROWS_PER_SITE = (1, 2, 5, 10)
 _QUICK_ROWS = (1, 2, 10)
 _UNEQUAL, UNWEIGHTED = "unequal", "unweighted"
-"""Sites of unequal sizes, and what forgets the sizes."""
+"""Names of places with sites of unequal sizes, and of the construction that forgets the sizes."""
 _UNEQUAL_SIZES: Mapping[int, tuple[int, ...]] = {
     16: (15, 11, 8, 6, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1),
     5: (25, 13, 7, 4, 1),
@@ -55,12 +55,12 @@ class _Place:
 
     graph: str
     rows: int | str
-    """At every site; or `_UNEQUAL`."""
+    """Rows at every site, or `_UNEQUAL`."""
     seed: int
 
     @property
     def name(self) -> str:
-        """How cases call it, such as cycle-10 or torus-unequal."""
+        """The name of the place in cases, such as cycle-10 or torus-unequal."""
         return f"{self.graph}-{self.rows}"
 
     @cached_property
@@ -84,7 +84,7 @@ class _Place:
     def incomes(self) -> FloatArray:
         """One income per row: dealt at random, but sorted over sites of unequal sizes.
 
-        So small sites are rich ones, and whoever forgets the sizes gets another statistic.
+        So small sites are rich ones, and without the sizes one gets another statistic.
         """
         count = int(self.sizes.sum())
         is_sorted = self.rows == _UNEQUAL
@@ -92,7 +92,7 @@ class _Place:
 
     @property
     def pair_values(self) -> FloatArray:
-        """The kernel's values of all pairs of rows."""
+        """The kernel's values for all pairs of rows."""
         return np.abs(self.incomes[:, None] - self.incomes[None, :])
 
     @property
@@ -122,13 +122,13 @@ class _SitesAlike:
     means: FloatArray
 
     def __call__(self, one: FloatArray, other: FloatArray) -> FloatArray:
-        """Look the pairs of sites up."""
+        """Return the values of pairs of sites."""
         values: FloatArray = self.means[one.astype(int), other.astype(int)]
         return values
 
 
 def cases(plan: Plan) -> Sequence[Case]:
-    """List the runs of all constructions, and what is known of the graphs."""
+    """List the runs of all constructions, and the facts of the graphs."""
     trials, exchanges = plan.repeat(_REPEATS, _LEAST_TRIALS), plan.choose(*_NETWORK_EXCHANGES)
     listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for place in _places(plan):
@@ -147,7 +147,7 @@ def _places(plan: Plan) -> list[_Place]:
 
 
 def _iterations(place: _Place, construction: str, exchanges: int) -> int:
-    """Return how many iterations make this many exchanges between sites, on average."""
+    """Return the iterations that make this many exchanges between sites, on average."""
     if construction not in ROW_CONSTRUCTIONS:
         return exchanges
     return ceil(exchanges / place.virtual(construction).network_fraction())
@@ -155,7 +155,7 @@ def _iterations(place: _Place, construction: str, exchanges: int) -> int:
 
 def _problem(place: _Place, construction: str) -> dict[str, Any]:
     if construction == UNWEIGHTED:
-        # The nodes are sites that take one another's sets for equally large.
+        # The nodes are sites that take all sets for equally large.
         return {
             "data": np.arange(float(place.network.n)),
             "kernel": _SitesAlike(place.pair_means()),
@@ -208,7 +208,7 @@ class SiteCurve(ErrorCurve):
 
     @property
     def site_error(self) -> float:
-        """The error at the end of what sites know: the mean of their rows' estimates."""
+        """The final error of a site's estimate, which is the mean of its rows' estimates."""
         apart = self.run.site_estimates - self.value
         return float(np.sqrt(np.mean(apart**2)) / self.value)
 

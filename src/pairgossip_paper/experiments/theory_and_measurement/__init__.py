@@ -1,4 +1,4 @@
-"""Every closed form and bound on estimation beside what is simulated, algorithm by algorithm."""
+"""Every closed form and bound on estimation compared with simulations, algorithm by algorithm."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _TITLES = {
     "u2": "U2-gossip",
 }
 _BOUNDS = {"corrected": "--", "printed": "-."}
-_RARE, _UNCOMMON = 1e-3, 1e-2
+_RARE_SHARE, _UNCOMMON_SHARE = 1e-3, 1e-2
 """Shares of cells beyond four standard errors that still mean agreement, or agreement in part.
 
-A normal law leaves 6e-5 beyond; cells of one run go together, since nodes average."""
+By a normal law 6e-5 are beyond. Cells of one run go together, because nodes average."""
 _FORMS = ("printed", "centered", "sharper")
 """Forms of the bound on the deviation."""
 
 _Agreements = Mapping[tuple[str, str], ScaledDifferences]
-"""By algorithm and graph."""
+"""Scaled differences by algorithm and graph."""
 _Deviations = Mapping[tuple[str, str], Mapping[str, FloatArray]]
-"""By order and graph, for every form of the bound, errors over it at the checkpoints."""
+"""Errors over the bound at the checkpoints, by order and graph and by form of the bound."""
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -191,11 +191,11 @@ def _agreement_claim(agreements: _Agreements) -> fw.Claim:
         "exact-expectation",
         "Means over trials agree with the exact expectations within four standard errors.",
         "theory",
-        fw.grade([beyond <= _RARE * cells, beyond <= _UNCOMMON * cells]),
+        fw.grade([beyond <= _RARE_SHARE * cells, beyond <= _UNCOMMON_SHARE * cells]),
         f"{beyond} of {cells:,} cells lie beyond"
         + (f" ({', '.join(where)})" if where else "")
         + f"; the largest difference is {max(i.largest for i in agreements.values()):.2f} standard "
-        f"errors. Rule: at most {100 * _RARE:g} % beyond.",
+        f"errors. Rule: at most {100 * _RARE_SHARE:g} % beyond.",
     )
 
 
@@ -214,7 +214,7 @@ def _printed_gosta_claim(exact: fw.Results) -> fw.Claim:
 
 
 def _printed_u1_claim(example: fw.Results) -> fw.Claim:
-    """Check the printed bound of U1-gossip on the case known to be hard for it."""
+    """Check the printed bound of U1-gossip on an example known to be hard for it."""
     bias, printed = max(example["bias"]), example["printed"]
     return fw.Claim(
         "printed-u1",

@@ -40,10 +40,10 @@ _NODES = 50
 GRAPHS = ("complete", "watts-strogatz", "cycle")
 _KERNEL = "gini"
 _LENGTHS = (30_000, 5_000)
-"""Iterations, in full and quick."""
+"""Iterations: in full, and with quick."""
 _CHECKPOINTS = 10
 _REPEATS, _LEAST_TRIALS = 10, 60
-"""Trials are short, and means over them are compared in standard errors: there are many."""
+"""Factor of the plan's trials and their least number: trials are short, and means are compared."""
 SYNC: Mapping[str, Arguments] = {
     "gosta": {"method": "gosta", "order": "update-first"},
     "gosta-exchange-first": {"method": "gosta", "order": "exchange-first"},
@@ -51,11 +51,11 @@ SYNC: Mapping[str, Arguments] = {
     "u2": {"method": "u2"},
 }
 ASYNC: Mapping[str, Arguments] = {"gosta-async": {"method": "gosta", "clock": "async"}}
-"""It has no closed form for its expectation."""
-_DENSE = np.unique(np.geomspace(1, 10**6, 121).astype(int))
-"""Where exact expectations are compared with bounds: no simulation is needed for that."""
+"""The asynchronous method, which has no closed form for its expectation."""
+_DENSE_GRID = np.unique(np.geomspace(1, 10**6, 121).astype(int))
+"""Iterations at which exact expectations are compared with bounds, which needs no simulation."""
 EXAMPLES = {"gosta": 1_000, "u1": 200}
-"""Iterations: later, noise hides t x bias, which no longer changes."""
+"""Iterations of each example; later, noise hides t x bias, which no longer changes."""
 
 
 def cases(plan: Plan) -> Sequence[Case]:
@@ -80,7 +80,7 @@ def cases(plan: Plan) -> Sequence[Case]:
         )
     examples = Computation(
         "examples",
-        lambda: {"iterations": _DENSE} | {name: _example_curves(name) for name in EXAMPLES},
+        lambda: {"iterations": _DENSE_GRID} | {name: _example_curves(name) for name in EXAMPLES},
     )
     return [*listed, examples]
 
@@ -96,7 +96,7 @@ def _exact(name: str, grid: IntArray, seed: int) -> Facts:
     c, root = constants(H, graph), np.sqrt(_NODES)
     sharper = gosta_sharper_deviation_bound(H, gossip_spectrum(graph), int(grid[-1]))
     return {
-        "iterations": _DENSE,
+        "iterations": _DENSE_GRID,
         "algorithms": {
             algorithm: {
                 "expected": expected_estimates(H, graph, grid, **options),
@@ -114,7 +114,7 @@ def _exact(name: str, grid: IntArray, seed: int) -> Facts:
 
 def _compare_with_bounds(H: FloatArray, graph: Graph, options: Arguments) -> dict[str, FloatArray]:
     """Return bias and bounds, root mean squares over nodes, and the ratios that must be <= 1."""
-    bias = exact_bias(H, graph, _DENSE, **options)
+    bias = exact_bias(H, graph, _DENSE_GRID, **options)
     curves = {"bias": root_mean_square(bias)}
     for form in ("printed", "corrected"):
         bound = _bound(constants(H, graph), options["method"], printed=form == "printed")
@@ -128,11 +128,11 @@ def _compare_with_bounds(H: FloatArray, graph: Graph, options: Arguments) -> dic
 
 
 def _bound(c: Constants, method: str, *, printed: bool) -> FloatArray:
-    """Return the bound at all iterations, one column per node if it is one per node."""
+    """Return the bound at all iterations, with a column for each node if it is one per node."""
     if method == "u1":
-        return u1_gossip_bound(c, _DENSE, printed=printed)
+        return u1_gossip_bound(c, _DENSE_GRID, printed=printed)
     bound = gosta_expectation_bound if method == "gosta" else u2_gossip_bound
-    return bound(c, _DENSE, printed=printed)[:, None]
+    return bound(c, _DENSE_GRID, printed=printed)[:, None]
 
 
 def first_only(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -160,7 +160,7 @@ def _hard_problem(name: str) -> dict[str, Any]:
         return {"data": data, "kernel": first_only, "graph": graph}
     graph = clique_with_pendant(8)
     n = graph.n
-    # What the sums of W_1^s weigh most: the row of the pendant node is aligned with it.
+    # The row of the pendant node is aligned with the largest weight in sums of W_1^s.
     weights = np.linalg.pinv(graph.laplacian_dense("uniform-edges")) + 1 / n - np.eye(n)
     row = weights[n - 1] / np.linalg.norm(weights[n - 1])
     data = np.column_stack([row, np.eye(n)[n - 1]])
@@ -172,22 +172,23 @@ def _example_curves(name: str) -> dict[str, Any]:
     data, kernel, graph = _hard_problem(name).values()
     H = Pairs(data, kernel).matrix()
     target = H.mean(axis=1) if name == "u1" else H.mean()
-    bias = expected_estimates(H, graph, _DENSE, method=name) - target
+    bias = expected_estimates(H, graph, _DENSE_GRID, method=name) - target
     c = constants(H, graph)
     return {
-        "bias": _DENSE * (np.abs(bias[:, -1]) if name == "u1" else np.linalg.norm(bias, axis=1)),
+        "bias": _DENSE_GRID
+        * (np.abs(bias[:, -1]) if name == "u1" else np.linalg.norm(bias, axis=1)),
         # The paper speaks of symmetric kernels.
         "printed": float(_bound(c, name, printed=True)[0, -1]) if np.array_equal(H, H.T) else None,
         "corrected": float(_bound(c, name, printed=False)[0, -1]),
     }
 
 
-# What is measured of the runs, beside what was computed.
+# Comparison of the runs with the computations.
 
 
 _STANDARD_ERRORS = 4.0
 ROUNDING = 1e-9
-"""A bias may exceed a bound it attains by this much, relatively."""
+"""Largest relative excess of a bias over a bound that it attains."""
 _SHARPER_ORDER = "gosta-exchange-first"
 """The order for which the sharper deviation bound is proved."""
 Runs = Mapping[tuple[str, str], Run]
@@ -201,7 +202,7 @@ class ScaledDifferences(NamedTuple):
 
     @property
     def beyond(self) -> int:
-        """How many cells are beyond four standard errors."""
+        """The number of cells beyond four standard errors."""
         return int((np.abs(self.scores) > _STANDARD_ERRORS).sum())
 
     @property
@@ -215,7 +216,7 @@ def agree(run: Run, expected: FloatArray) -> ScaledDifferences:
     assert run.history is not None
     standard_error = run.history.std(axis=0, ddof=1) / np.sqrt(run.trials)
     difference = run.history.mean(axis=0) - expected
-    # Where all trials agree there is no error to measure by; rounding is not a difference.
+    # Where all trials agree there is no scatter to compare with; rounding is no difference.
     unit = np.maximum(standard_error, ROUNDING * np.abs(expected).max())
     return ScaledDifferences((difference / unit).ravel())
 
