@@ -355,6 +355,14 @@ class Auditor:
         elif not is_disclosed and not self._world.members[member].was_restored:
             self._ended[question].add(member)
 
+    def restored(self, member: str, archived: Iterable[bytes]) -> None:
+        """Note that a backup has undone what a member ended after it: it may decide anew.
+
+        If anybody had heard of the end, all others would have ended, too.
+        """
+        for question in self._ended.keys() - set(archived):
+            self._ended[question].discard(member)
+
     def _check_table(self, member: str, question: bytes, table: Sequence[Table]) -> None:
         if list(table) != self._expected(question):
             raise Violated(f"{member} has other sums than the plain ones")

@@ -64,6 +64,27 @@ def test_members_that_round_otherwise_follow_the_lowest_id(rounds: int) -> None:
     }
 
 
+def test_an_ending_holds_in_rounds_that_were_repeated() -> None:
+    """Also for a member that lacks commitments to such a round, which others do not keep."""
+    peers = make_peers()
+    peers[2].site.last_digit = "2"
+    ask_all(peers)
+    for _ in range(2):  # yeses, then commitments, of which the first member lacks the last
+        sent = [(peer, content) for peer in peers for content in peer.outbox]
+        for peer in peers:
+            peer.outbox.clear()
+        for peer in peers:
+            for sender, content in sent:
+                is_kept_back = (peer, sender) == (peers[0], peers[4])
+                if not (is_kept_back and peer.run.round):
+                    peer.take(content)
+    assert [peer.run.round for peer in peers] == [1, 2, 2, 2, 2]
+    peers[1].outbox.clear()
+    peers[1].carry_out(peers[1].run.end("no", "It is too much."))
+    peers[0].take(peers[1].outbox[-1])
+    assert peers[0].run.ending is not None and peers[0].run.is_final
+
+
 def test_members_that_ask_for_something_else_again_and_again_end_it() -> None:
     peers = make_peers()
     peers[2].site.last_digit, peers[2].site.is_stubborn = "2", True
@@ -165,21 +186,19 @@ def test_nothing_ends_it_for_a_member_that_has_shown_its_words() -> None:
 
 def test_others_words_are_forgotten_of_a_question_that_is_not_finished() -> None:
     store = Store()
+    named = {"question": bytes(32), "before": bytes(32), "public": b"", "words": bytes(32)}
     for member in ("a", "b"):
-        store.add(
-            Digests(
-                member=member,
-                question=bytes(32),
-                round=1,
-                before=bytes(32),
-                public=b"",
-                words=bytes(32),
-            )
-        )
+        for round_ in (1, 2):
+            store.add(Digests(member=member, round=round_, **named))  # type: ignore[arg-type]
         store.add(Words(member=member, question=bytes(32), round=1, words=b"12345678"))
         hidden = Words(member=member, question=bytes(32), round=2, words=b"12345678")
         store.add(hidden, is_shown=False)
     held = store.all_of(bytes(32))
     rest = set(find_rest(held, "a", "unfinished", is_disclosed=True))
     kept = [(one.slot[1:]) for one in held if one.digest not in rest]
-    assert kept == [("digests", 1, "a"), ("words", 1, "a"), ("digests", 1, "b")]
+    assert kept == [
+        ("digests", 1, "a"),  # no commitment to words that are not there any more
+        ("words", 1, "a"),
+        ("digests", 1, "b"),
+        ("digests", 2, "b"),
+    ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.study.protocol import admission
+from pairgossip.study.protocol import hearing
 from pairgossip.study.protocol.records import Question, digest_of, encode
 from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, ask, exchange, found
@@ -377,7 +377,7 @@ def test_a_newcomer_learns_a_long_history_of_one_asker_at_once(
     for number in range(20):
         ask(nodes[0], text=f"column {number}")
         exchange(nodes)
-    monkeypatch.setattr(admission, "MOST_OPEN", 1)
+    monkeypatch.setattr(hearing, "MOST_OPEN", 1)
     new = Node(3)
     everybody = [*nodes, new]
     accept_each_other(everybody)

@@ -226,6 +226,7 @@ class World(Operators):
         member.disk.restore(member.backup.journal, secrets)
         member.site.folder = member.backup.folder.copy()
         member.was_restored = True
+        self.auditor.restored(name, member.backup.journal.archive)
         member.accepted.clear()
         member.decided.clear()
         member.announced = 0

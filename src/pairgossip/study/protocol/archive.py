@@ -81,19 +81,25 @@ def find_rest(
     """Return the digests of records that are not needed any more once a question is archived.
 
     Of one that was disclosed and not finished all is kept that was shown, but for others' words:
-    late words, which their members give, may finish it elsewhere.
+    late words, which their members give, may finish it elsewhere. Own words that were not shown go,
+    and with them the commitment to them.
     """
     if kind != "done" and is_disclosed:
-        return tuple(
-            one.digest
-            for one in held
-            if not one.is_shown or (one.slot[1] == "words" and one.slot[3] != me)
-        )
+        hidden = {one.slot[2] for one in held if not one.is_shown}
+        return tuple(one.digest for one in held if _is_over(one, me, hidden))
     kept = _DONE if kind == "done" else _HIDDEN
     places = [one.slot for one in held]
     return tuple(
         one.digest for one in held if one.slot[1] not in kept and places.count(one.slot) == 1
     )
+
+
+def _is_over(held: Held, me: str, hidden: Collection[int]) -> bool:
+    """Return whether a record is of no use to others; own words of some rounds were not shown."""
+    _, kind, round_, member = held.slot
+    if member == me:
+        return not held.is_shown or (kind == "digests" and round_ in hidden)
+    return kind == "words"
 
 
 def line_of(

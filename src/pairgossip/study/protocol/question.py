@@ -126,14 +126,21 @@ class Run(Standing):
     def end(self, kind: EndingKind, because: str) -> list[Action]:
         """End the question for all, from the first round on that this member has not echoed.
 
-        After a start it may have echoed rounds that it has not gone through again.
+        That is not always the present one. After a start it may have echoed rounds that it has not
+        gone through again; and a round in which members ask for different things is over without an
+        echo: whoever still waits for commitments to it ends here, too.
         """
         if self.said("ending", self._me) or self.is_done or not self.may_speak:
             return []
-        number = max(1, self.round, self._last_echoed + 1)
         sentence = clean_text(because, LONGEST_SENTENCE)
         return self._desk.say(
-            Ending(member=self._me, question=self.name, kind=kind, round=number, because=sentence)
+            Ending(
+                member=self._me,
+                question=self.name,
+                kind=kind,
+                round=self._last_echoed + 1,
+                because=sentence,
+            )
         )
 
     @property
