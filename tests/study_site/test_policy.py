@@ -114,7 +114,7 @@ def test_the_operator_is_asked_unless_the_policy_says_otherwise() -> None:
             "1000 exchanges per second",
         ),
         (ENDS, {"exchange": True, "columns": ["age"]}, "column 'risk'"),
-        (AUC.replace("risk", "weight"), {}, "declared no column 'weight'"),
+        (AUC.replace("risk", "weight"), {}, "frozen no column 'weight'"),
     ],
 )
 def test_what_the_policy_does_not_allow_is_refused_at_once(
@@ -197,7 +197,7 @@ def test_the_members_least_cell_is_every_questions() -> None:
             AUC.replace('"risk"', '"age"').replace("risk =", "age =").replace("died", "risk"),
             "score",
         ),
-        (AUC.replace("risk", "died2").replace("died]", "x]"), "declared"),
+        (AUC.replace("risk", "died2").replace("died]", "x]"), "frozen no column"),
     ],
 )
 def test_a_column_is_what_it_was_first(text: str, said: str) -> None:
@@ -272,7 +272,8 @@ def test_a_judgment_is_given_nothing_of_rows() -> None:
             'name = "a"\nsource = "/r.csv"\n[policy]\nkernel = ["auc"]',
             "Unknown key of \\[policy\\]",
         ),
-        ('name = "a"\nsource = "/r.csv"\nleast_rows = 3', "Unknown key"),
+        ('name = "a"\nsource = "/r.csv"\nsorce = "rows.csv"', "Unknown key 'sorce'"),
+        ('name = "a"\nsource = "/r.csv"\nleast_rows = 3', "below a line \\[policy\\]"),
         ('name = "a"\nsource = "/r.csv"\n[policy]\nleast_members = 2', "give 3 or more"),
         ('name = "a"\nsource = "/r.csv"\n[policy]\nmost_columns = 0', "give 1 or more"),
         ('name = "a"\nsource = "/r.csv"\n[policy]\nepsilon = 0', "finite number > 0"),

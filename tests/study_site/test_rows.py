@@ -206,8 +206,16 @@ def test_a_dry_run_says_what_a_yes_comes_to_and_notes_nothing(tmp_path: Path) ->
     assert any("cells, and would be told as" in one and "3 or more" in one for one in said)
     assert "You have looked at the rows now" in said[-1]
     said = second.try_out(digest_of(question), question)
-    assert "would add nothing, and members are told so: Its rows do not fill every" in said[0]
+    assert (
+        "would add nothing, which members see, but not why: Its rows do not fill every" in said[0]
+    )
     assert len(first.record) == 0 and not list(first.offers)
+    elsewhere = made.question(AUC.replace("risk", "weight"))
+    assert (
+        first.try_out(digest_of(elsewhere), elsewhere)[0]
+        == "Batch 1 lacks a column of this question."
+    )
+    assert any("or lacks one of them" in one for one in first.describe(elsewhere))
     made.answer(AUC)
     again = made.question(AUC)
     said = first.try_out(digest_of(again), again)

@@ -106,7 +106,7 @@ def test_a_file_of_parquet_is_watched_as_csv_is(served: Served) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("a.parquet", b"a,b\n1,2\n", "a.parquet is not a file of this kind: check how it was m"),
+        ("a.parquet", b"a,b\n1,2\n", "a.parquet is not a file of Parquet, or is damaged: check"),
         ("a.parquet", _parquet({"a": []}), "a.parquet has no rows: it needs some."),
         (
             "a.parquet",

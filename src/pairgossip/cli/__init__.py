@@ -166,7 +166,10 @@ def main(tokens: Sequence[str] | None = None) -> int:
         tell(f"Error: {with_options(problem)}")
         return EXIT_FAILED if isinstance(problem, MissingExtra) else EXIT_WRONG_INPUT
     except MemoryError:
-        tell("Error: There is not enough memory: use fewer nodes, trials or checkpoints.")
+        tell(
+            "Error: There is not enough memory: use fewer nodes or trials, or of a large table the "
+            "counts (pairgossip summarize)."
+        )
         return EXIT_FAILED
     except KeyboardInterrupt as stop:
         tell(f"Warning: {str(stop) or 'Interrupted before there was anything to keep.'}")

@@ -219,7 +219,8 @@ def _reading(file: Unchanged) -> Iterator[Path]:
 
 
 def _not_of_kind(file: Path) -> InputError:
-    return InputError(f"{file} is not a file of this kind: check how it was made.")
+    kind = "Parquet" if file.suffix == ".parquet" else "Arrow"
+    return InputError(f"{file} is not a file of {kind}, or is damaged: check how it was made.")
 
 
 def _convert(

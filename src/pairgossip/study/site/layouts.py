@@ -94,8 +94,16 @@ def find_column(name: str, settings: StudySettings) -> str:
     return next((min(group) for group in settings.same if own in group), own)
 
 
+def columns_here(spec: Spec, settings: StudySettings) -> set[str]:
+    """Return the columns that a question reads, as the source of this site calls them."""
+    return {settings.columns.get(name, name) for name in spec.observed}
+
+
 def refuse_undeclared(spec: Spec, settings: StudySettings, declared: frozenset[str]) -> None:
     """Raise `InputError` for a column that this site has not."""
     for name in spec.observed:
         if settings.columns.get(name, name) not in declared:
-            raise InputError(f"This site has declared no column '{name[:64]}'.")
+            raise InputError(
+                f"This site has frozen no column '{name[:64]}': ask for another, or its operator "
+                "says under [columns] of peer.toml what the source calls it."
+            )

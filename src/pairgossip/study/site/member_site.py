@@ -25,7 +25,7 @@ from pairgossip.study.site.counting import Counting
 from pairgossip.study.site.disclosures import Disclosures
 from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.journal import StudyJournal
-from pairgossip.study.site.layouts import find_scores, layout_of, read_text
+from pairgossip.study.site.layouts import columns_here, find_scores, layout_of, read_text
 from pairgossip.study.site.offers import Entry, Offers
 from pairgossip.study.site.policy import judge
 from pairgossip.study.site.settings import StudySettings
@@ -242,8 +242,11 @@ class MemberSite:
         left = []
         counting = self._count(name, question, self._choose_batches(name, question))
         asked = {one.number for one in counting.batches}
+        own = columns_here(read_text(question.text), self._settings)
         for batch in self.batches:
-            if batch.number not in asked:
+            if not own <= set(batch.columns):
+                left.append(f"Batch {batch.number} lacks a column of this question.")
+            elif batch.number not in asked:
                 left.append(f"Batch {batch.number} was counted in these columns before.")
         return try_counting(counting, left)
 
@@ -310,7 +313,7 @@ class MemberSite:
         settings = self._settings
         spec = read_text(question.text)
         scores = find_scores(spec, settings)
-        own = {settings.columns.get(one, one) for one in spec.observed}
+        own = columns_here(spec, settings)
         return [
             one
             for one in self.batches

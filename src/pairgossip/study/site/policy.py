@@ -193,7 +193,8 @@ def _check_history(text: str, spec: Spec, settings: StudySettings, live: Sequenc
             )
             raise InputError(
                 f"Column '{shared[:64]}' was counted for question {entry.question.hex()[:12]} in "
-                "other cells, classes or groups, or beside others: ask what its table can answer."
+                "other cells, classes or groups, or beside others: read its table instead, with "
+                "peer result and --reading or --group."
             )
         before = read_text(entry.text)
         _refuse_other_part(spec, before, settings)

@@ -58,6 +58,11 @@ _HINTS = """
 # too, and change the value. It holds from the next question on; the peer need not be started again.
 # least_rows, least_cell and least_members hold in the whole study as they were at peer invite.
 """
+_COLUMNS = """
+# What the source calls a column that questions call otherwise.
+# [columns]
+# risk = "score_2024"
+"""
 _RANGES = """
 # Between which values columns lie; by policy nothing is accepted for a column without.
 # [ranges]
@@ -232,7 +237,8 @@ def format_settings(settings: StudySettings) -> str:
     lines = _format_entries(table)
     for name, part in tables.items():
         lines += ["", f"[{name}]", *_format_entries(part)]
-    hints = [] if "ranges" in tables else [_RANGES.rstrip()]
+    examples = {"columns": _COLUMNS, "ranges": _RANGES}
+    hints = [hint.rstrip() for name, hint in examples.items() if name not in tables]
     lines += [*hints, _HINTS.rstrip(), "[policy]" if policy else "# [policy]"]
     return "\n".join([*lines, *_explain_policy(policy)]) + "\n"
 
@@ -272,4 +278,6 @@ def _without_defaults(settings: msgspec.Struct) -> dict[str, Any]:
 def _refuse_unknown(table: Mapping[str, Any], kind: type[msgspec.Struct], what: str) -> None:
     for key in table:
         if key not in kind.__struct_fields__:
+            if key in Policy.__struct_fields__:
+                raise InputError(f"'{key}' belongs to the policy: write it below a line [policy].")
             raise unknown_name(what, key, kind.__struct_fields__)

@@ -157,15 +157,16 @@ def _leave_out_gaps(table: Table, columns: Sequence[str]) -> tuple[Table, list[s
     gaps = table.gaps(columns)
     if gaps and len(gaps) == len(table):
         raise InputError(
-            f"In every row of {table.path} a declared column has no entry: declare the columns "
-            "that studies ask for."
+            f"In every row of {table.path} a column has no entry: name the columns that questions "
+            "may be about, with --columns of peer init or declared in peer.toml."
         )
     if not gaps:
         return table, []
     named = [f"'{name}' ({count:,})" for name, count in counts.items() if count]
     said = (
         f"{format_count(len(gaps), 'row')} of {len(table):,} are left out of all questions, since "
-        f"a declared column has no entry there: {join_first(named[:MOST_NAMED], len(named))}."
+        f"a column has no entry there: {join_first(named[:MOST_NAMED], len(named))}. With "
+        "--columns of peer init, only the columns named there need entries."
     )
     return table.without(gaps), [said]
 

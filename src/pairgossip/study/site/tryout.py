@@ -42,7 +42,7 @@ def _describe_batch(one: Counted, is_sums: bool) -> str:
     count = format_count(one.batch.rows, "row")
     where = f"Batch {one.batch.number} ({one.batch.source}, {count})"
     if one.because:
-        return f"{where} would add nothing, and members are told so: {one.because}"
+        return f"{where} would add nothing, which members see, but not why: {one.because}"
     if not is_sums:
         return f"{where} would leave this machine as it is, row by row."
     return f"{where} would be told as {one.piece.rows:,} rows."

@@ -117,8 +117,8 @@ def _list(names: Mapping[str, str]) -> str:
 def _describe_batches(batches: Sequence[Batch]) -> list[str]:
     if not batches:
         return [
-            "None of this site's rows are counted: all of them were, in these columns, for "
-            "questions before. It contributes zeros."
+            "None of this site's rows are counted: each batch was counted in these columns "
+            "before, or lacks one of them. It contributes zeros."
         ]
     named = [f"{one.number} ({format_count(one.told_rows, 'row')})" for one in batches]
     return [
