@@ -159,7 +159,7 @@ def test_mistakes_show_as_they_are() -> None:
     def mistaken(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         return gradient(theta, first, second)[:, :2]
 
-    with pytest.raises(InputError, match="says that its dimension"):
+    with pytest.raises(InputError, match="declares the dimension"):
         fit(GeneralLoss(value, mistaken, dimension=3))
     for loss in (GENERAL, OWN_MARGIN):
         with pytest.raises(InputError, match=r"with a built-in phi: use engine='auto'\.$"):

@@ -141,7 +141,7 @@ def test_constraints_and_penalties() -> None:
         ({"solver": DUAL, "step": "big"}, "Unknown step 'big': choose one of auto, paper."),
         (
             {"step": 0.1},
-            "Parameter step belongs to solver 'dual-averaging', and this is solver 'sketch': "
+            "Parameter step belongs to solver 'dual-averaging', but this is solver 'sketch': "
             "leave step out, or use solver='dual-averaging'.",
         ),
         ({"solver": DUAL, "tol": 0.1}, "leave tol out, or use solver='sketch'."),

@@ -94,7 +94,7 @@ def test_a_graph_of_all_rows_does_not_fit_a_fold() -> None:
     with pytest.raises(ValueError, match="fits failed") as caught:
         cross_val_score(GossipAUCClassifier(pg.graphs.cycle(ROWS)), X, y, cv=3)
     assert (
-        "The graph has 60 nodes and there are 40 rows to train on, as in a fold of a "
+        "The graph has 60 nodes but there are 40 rows to train on, as in a fold of a "
         "cross-validation: give the name of a family or a function of the number of nodes as "
         "graph=, or groups in fit and the graph of their sites." in str(caught.value)
     )
@@ -106,7 +106,7 @@ def test_a_graph_of_sites_fits_folds_that_hold_all_of_them() -> None:
     X, y = data()
     model = GossipAUCClassifier(pg.graphs.cycle(4))
     some = HOSPITALS != "east"
-    with pytest.raises(InputError, match=r"^The graph has 4 sites and 3 of them have rows to trai"):
+    with pytest.raises(InputError, match=r"^The graph has 4 sites but 3 of them have rows to trai"):
         model.fit(X[some], y[some], groups=HOSPITALS[some])
     with sklearn.config_context(enable_metadata_routing=True):
         model.set_fit_request(groups=True)

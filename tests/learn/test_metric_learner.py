@@ -106,7 +106,7 @@ def test_limits_and_penalties() -> None:
         ({"kind": "fulll"}, "Unknown kind of metric 'fulll': did you mean 'full'?"),
         ({"kind": "full", "projection": "lost"}, "Unknown projection 'lost'"),
         ({"threshold": -1.0}, "The threshold is a squared distance, but got -1.0"),
-        ({"l2": 0.1}, "SquaredL2 with Box is not offered"),
+        ({"l2": 0.1}, "SquaredL2 with Box is not supported"),
     ],
 )
 def test_wrong_parameters(settings: dict[str, Any], message: str) -> None:
@@ -118,5 +118,5 @@ def test_wrong_parameters(settings: dict[str, Any], message: str) -> None:
 def test_one_row_has_no_score() -> None:
     X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
     learner = GossipMetricLearner(iterations=20, random_state=0).fit(X, y)
-    with pytest.raises(InputError, match="Pairs of rows are judged, but there is one row"):
+    with pytest.raises(InputError, match="The score needs pairs of rows, but there is one row"):
         learner.score(X[:1], y[:1])

@@ -79,7 +79,7 @@ def test_one_model_per_pair_goes_pair_by_pair() -> None:
         ),
         (
             {"gradient": lambda t, x, y: square_slope(t, x, y)[:, :2]},
-            "Loss 'mine' returns rows of 2 numbers but says that its dimension is 4: "
+            "Loss 'mine' returns rows of 2 numbers but declares the dimension 4: "
             "correct the dimension.",
         ),
         (
@@ -125,5 +125,5 @@ def test_a_loss_that_says_batched_takes_one_model_per_pair() -> None:
 
     data = np.random.default_rng(0).normal(size=(10, 2))
     GeneralLoss(value, gradient).check(data)
-    with pytest.raises(InputError, match="says batched=True, but with one model per pair it gives"):
+    with pytest.raises(InputError, match="declares batched=True, but with one model per pair it gives"):
         GeneralLoss(value, gradient, batched=True).check(data)

@@ -155,7 +155,7 @@ def test_closed_forms_are_probed(name: str) -> None:
     with pytest.raises(InputError, match="closed form risk= that gives 7 for a model whose loss"):
         wrong.check(data)
     short = dataclasses.replace(loss, bounds=lambda rows: (1e-3, 0.0))
-    with pytest.raises(InputError, match=r"bounds= that say w \|\|a\|\| <= 0.001"):
+    with pytest.raises(InputError, match=r"bounds= that promise w \|\|a\|\| <= 0.001"):
         short.check(data)
     high = dataclasses.replace(loss, bounds=lambda rows: (1e9, 2.0))
     with pytest.raises(InputError, match="and b >= 2, but they reach"):

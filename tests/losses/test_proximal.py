@@ -168,9 +168,9 @@ PAIRS = "combine SquaredL2 or L1 with Ball, L1 with Box, or SquaredL2 with PSD."
         (lambda: Box(math.nan, 1.0), BOX.format("[nan, 1.0]")),
         (
             lambda: as_proximal(Box(-1, 1), SquaredL2(1)),
-            f"SquaredL2 with Box is not offered: {PAIRS}",
+            f"SquaredL2 with Box is not supported: {PAIRS}",
         ),
-        (lambda: as_proximal(PSD(), L1(1)), f"L1 with PSD is not offered: {PAIRS}"),
+        (lambda: as_proximal(PSD(), L1(1)), f"L1 with PSD is not supported: {PAIRS}"),
         (lambda: as_proximal(3.0), "A constraint is one of Ball, Box, PSD or None, but got float."),
         (lambda: as_proximal(penalty=Ball(1.0)), "A penalty is one of L1, SquaredL2 or None"),
     ],
@@ -188,5 +188,5 @@ def test_norms_of_any_size() -> None:
 
 
 def test_a_matrix_is_square() -> None:
-    with pytest.raises(InputError, match=r"^PSD is about square matrices, but the model has 5"):
+    with pytest.raises(InputError, match=r"^PSD needs square matrices, but the model has 5"):
         _onto_cone(np.ones(5))

@@ -113,7 +113,7 @@ WRONG = [
     (add_lines(LEARN, algorithm="rounds = 1"), "learning takes 3 sums at least"),
     (add_lines(LEARN, learning="step = 0.1"), "learning.step is not needed"),
     (add_lines(LEARN, privacy="epsilon = 1"), "noise is for counts, and a model is learned"),
-    (LEARN.replace("auc-logistic", "metric-hinge"), "is no function of differences"),
+    (LEARN.replace("auc-logistic", "metric-hinge"), "is not a function of differences"),
     (MANY, "holds 100 whole numbers, but sums are made for 2 to 32 grades"),
     (RANKING.replace("ill = [0, 1]", "ill = [0, 99]"), "100 whole numbers, but .* for 1 to 64"),
     (RANKING.replace("ill = [0, 1]", "ill = [0, 1e13]"), "10,000,000,000,001 whole numbers"),

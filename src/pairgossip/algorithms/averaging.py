@@ -1,7 +1,7 @@
 """Gossip averaging (Boyd et al. 2006), of one number or a vector per node, and two faster forms.
 
-The values are there from the start, so the error falls geometrically; pairwise estimation has to
-acquire its terms first, and its error falls as 1/t.
+The values are there from the start, so the error falls geometrically. Pairwise estimation has to
+acquire its terms first, so its error falls as 1/t.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     z: FloatArray
 
 
 def init(values: FloatArray) -> State:
-    """Every node starts from its own values, shape (n, r)."""
+    """Start every node from its own values, shape (n, r)."""
     return State(values.copy())
 
 
 def step(state: State, exchanges: PairArray, relaxation: float = 0.5) -> State:
-    """One exchange: the two nodes of the edge take their mean, or go past it."""
+    """Make one exchange: the two nodes of the edge take their mean, or go past it."""
     ((i, j),) = exchanges
     return State(relax(state.z, i, j, relaxation))
 
@@ -35,7 +35,7 @@ def step(state: State, exchanges: PairArray, relaxation: float = 0.5) -> State:
 
 
 class Averages(NamedTuple):
-    """What the network carries between exchanges: values of shape (n, r), and how far they move."""
+    """The state between exchanges: values of shape (n, r), and the relaxation of their moves."""
 
     z: FloatArray
     relaxation: FloatArray
@@ -45,13 +45,13 @@ _HALF = (0.5,)
 
 
 def start(values: FloatArray, relaxation: float = 0.5) -> State | Averages:
-    """Every node starts from its own values, shape (n, r)."""
+    """Start every node from its own values, shape (n, r)."""
     return State(values) if relaxation == 0.5 else Averages(values, np.array([relaxation]))
 
 
 def exchange(state: State | Averages, i: int, j: int) -> None:
-    """One exchange: the two nodes of the edge take their mean, or go past it."""
-    # Compiled for a state without relaxation this is a constant, which takes half the time.
+    """Make one exchange: the two nodes of the edge take their mean, or go past it."""
+    # For a state without relaxation this compiles to a constant, which takes half the time.
     z, relaxation = state.z, getattr(state, "relaxation", _HALF)[0]
     for c in range(z.shape[1]):
         if relaxation == 0.5:
@@ -66,7 +66,7 @@ def exchange(state: State | Averages, i: int, j: int) -> None:
 
 
 class TwoRegisters(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     z: FloatArray
     momentum: FloatArray
@@ -76,14 +76,14 @@ class TwoRegisters(NamedTuple):
 
 
 def start_two_registers(values: FloatArray) -> TwoRegisters:
-    """Both registers of every node start from its own values."""
+    """Start both registers of every node from its own values."""
     return TwoRegisters(values.copy(), values.copy(), np.zeros(len(values), dtype=np.int64), 0)
 
 
 def step_two_registers(
     state: TwoRegisters, exchanges: PairArray, rate: float, gain: float
 ) -> TwoRegisters:
-    """One exchange: both nodes mix their registers, then average the one and push the other."""
+    """Make one exchange: both nodes mix their registers, average the one and push the other."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     z, momentum, since = state.z.copy(), state.momentum.copy(), state.since.copy()
@@ -102,21 +102,21 @@ def step_two_registers(
 
 
 class TreeSums(NamedTuple):
-    """What the network carries between messages."""
+    """The state of the network between messages."""
 
     sums: FloatArray
     counts: IntArray
-    """How many nodes each sum is of; nodes know the tree, so these do not travel."""
+    """The number of nodes in each sum; nodes know the tree, so these counts do not travel."""
     made: int
 
 
 def start_tree(values: FloatArray) -> TreeSums:
-    """Every node's sum is its own values."""
+    """Start every node's sum from its own values."""
     return TreeSums(values.copy(), np.ones(len(values), dtype=np.int64), 0)
 
 
 def step_tree(state: TreeSums, messages: PairArray) -> TreeSums:
-    """One message: the first n - 1 go up and are added, the others bring the total down."""
+    """Send one message: the first n - 1 go up and are added, the others bring the total down."""
     ((sender, receiver),) = messages
     sums, counts = state.sums.copy(), state.counts.copy()
     if state.made < len(counts) - 1:

@@ -1,9 +1,9 @@
-"""Collect: nodes pass on every row they know until all know all, and compute what they like.
+"""Collect: nodes pass on every row they know until all know all rows, and compute anything.
 
 Learning a row twice changes nothing, so this needs no exactly-once exchange, and it is exact for
 any kernel once every row has arrived. Until then a node's estimate is the mean of the values at the
-pairs of nodes it knows, scaled as for all nodes: for a V-statistic of one row per node that is the
-statistic of the rows it knows, for a U-statistic and for sites of unequal sizes only nearly.
+pairs of nodes it knows, scaled as for all nodes. For a V-statistic of one row per node this is the
+statistic of the rows it knows; for a U-statistic and for sites of unequal sizes only nearly.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     known: BoolArray
-    """Who knows whose row, shape (n, n)."""
+    """Entry (k, l) is true if node k knows the row of node l, shape (n, n)."""
     values: FloatArray
     """The kernel at all pairs, shape (components, n, n)."""
 
 
 def init(n: int, components: int) -> State:
-    """Every node knows its own row."""
+    """Return the state in which every node knows its own row only."""
     return State(np.eye(n, dtype=np.bool_), np.full((components, n, n), np.nan))
 
 
 def step(state: State, exchanges: PairArray, h: PairValues) -> State:
-    """One exchange: both nodes learn what either knew."""
+    """Make one exchange: both nodes learn all rows that either knew."""
     ((i, j),) = exchanges
     known = state.known.copy()
     known[i] = known[j] = known[i] | known[j]
@@ -43,7 +43,7 @@ def step(state: State, exchanges: PairArray, h: PairValues) -> State:
 
 
 def learned(state: State) -> IntArray:
-    """Return how many nodes know each row, shape (n,)."""
+    """Return the number of nodes that know each row, shape (n,)."""
     return np.asarray(state.known.sum(axis=0))
 
 

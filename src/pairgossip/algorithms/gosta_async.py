@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     held: IntArray
     z: FloatArray
@@ -24,12 +24,12 @@ class State(NamedTuple):
 
 
 def init(n: int, components: int) -> State:
-    """Every node holds its own observation, estimates zero, and was never picked."""
+    """Return the state in which every node holds its own observation and was never picked."""
     return State(own_observations(n), np.zeros((n, components)), np.zeros(n, dtype=np.int64))
 
 
 def step(state: State, exchanges: PairArray, h: PairValues) -> State:
-    """One exchange: swap, average once, then both nodes fold in their new pair."""
+    """Make one exchange: swap, average once, then fold in both nodes' new pairs."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     held = swap(state.held, i, j)
@@ -42,7 +42,7 @@ def step(state: State, exchanges: PairArray, h: PairValues) -> State:
 
 
 def local_update(average: Any, picks: Any, value: Any) -> Any:
-    """What one picked node does alone; the first pick discards the average."""
+    """Fold a value into one picked node's average; the first pick discards the average."""
     return (1 - 1 / picks) * average + value / picks
 
 
@@ -55,7 +55,7 @@ def start(n: int) -> State:
 
 
 def exchange(state: State, i: int, j: int, h: PairValue) -> None:
-    """One exchange: swap, average once, then both nodes fold in their new pair."""
+    """Make one exchange: swap, average once, then fold in both nodes' new pairs."""
     state.held[i], state.held[j] = state.held[j], state.held[i]
     average = (state.z[i] + state.z[j]) / 2
     for k in (i, j):

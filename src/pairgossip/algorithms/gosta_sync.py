@@ -16,7 +16,7 @@ from pairgossip.checks import ORDERS, choice
 
 
 class State(NamedTuple):
-    """What the network carries between iterations."""
+    """The state of the network between iterations."""
 
     t: int
     held: IntArray
@@ -24,12 +24,12 @@ class State(NamedTuple):
 
 
 def init(n: int, components: int) -> State:
-    """Every node holds its own observation and estimates zero."""
+    """Return the state in which every node holds its own observation and estimates zero."""
     return State(0, own_observations(n), np.zeros((n, components)))
 
 
 def step(state: State, exchanges: PairArray, h: PairValues, order: str = "update-first") -> State:
-    """One iteration: all nodes update, one edge (i, j) averages and swaps, in either order."""
+    """Make one iteration: all nodes update, one edge averages and swaps, in either order."""
     ((i, j),) = exchanges
     t, held, z = state.t + 1, state.held, state.z
     if choice("order", order, ORDERS) == "update-first":  # as printed in Algorithm 1

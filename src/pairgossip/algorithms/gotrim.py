@@ -1,8 +1,8 @@
 """GoTrim (Van Elst, Colin and Clemencon 2025): trimmed means, by ranks that nodes estimate.
 
-Every node estimates its own rank as in U1-gossip, and counts its number, weighed, as long as the
-rank lies in a window. The network averages along the changes of what nodes count, as tracking does,
-so the sum of the estimates equals the sum of what is counted at any moment.
+Every node estimates its own rank as in U1-gossip, and counts its weighted number while the rank
+lies in a window. As in tracking, a node adds each change of its count to the running average, so
+the sum of the estimates equals the sum of the counted numbers at any moment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pairgossip.order_statistics.ranking import Window
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     held: IntArray
     sums: FloatArray
@@ -25,18 +25,18 @@ class State(NamedTuple):
     samples: IntArray
     """How many kernel values each node has seen."""
     counted: FloatArray
-    """What each node counts for now."""
+    """The weighted number that each node counts now, 0 outside the window."""
     z: FloatArray
 
 
 def init(n: int, components: int) -> State:
-    """Every node holds its own observation, knows no rank and counts for nothing."""
+    """Return the state in which every node holds its own observation and counts nothing."""
     zeros = np.zeros((n, components))
     return State(own_observations(n), zeros, np.zeros(n, dtype=np.int64), zeros, zeros)
 
 
 def step(state: State, exchanges: PairArray, h: PairValues, window: Window) -> State:
-    """One iteration: one edge swaps, all nodes bring rank and count up to date, the edge averages.
+    """Make one iteration: one edge swaps, all nodes update rank and count, the edge averages.
 
     ``h`` is the kernel whose row means are ranks.
     """
@@ -44,7 +44,7 @@ def step(state: State, exchanges: PairArray, h: PairValues, window: Window) -> S
 
 
 def step_async(state: State, exchanges: PairArray, h: PairValues, window: Window) -> State:
-    """One exchange: the same, but only the two nodes act."""
+    """Make one exchange, as in `step`, but only the two nodes act."""
     return _step(state, exchanges, h, window, exchanges[0])
 
 

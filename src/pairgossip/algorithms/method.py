@@ -1,8 +1,8 @@
-"""What a method is: its steps on each clock, what it needs, what one iteration costs.
+"""The facts of a method: its steps on each clock, its needs, the cost of one iteration.
 
-Whatever else the package knows of a method it finds here, and a method that says nothing of
-something has none of it: without a ``Twin`` or an `InPlace` exchange it runs on the plain engine
-only, without an ``Expectation`` there is no theory of it. Built-in methods are in `methods`.
+All other parts of the package read the facts of a method here. A method lacks each fact that it
+does not state: without a ``Twin`` or an `InPlace` exchange it runs on the plain engine only, and
+without an ``Expectation`` there is no theory of it. Built-in methods are in `methods`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Plain(NamedTuple):
     ``init(n, components)`` returns a state, ``step(state, exchanges, h)`` the next one and
     ``read(state)`` the estimates, shape (n, components), by default its ``z``. Where nodes average
     values that are there from the start it is ``init(values)``, values of shape (n, components),
-    and ``step(state, exchanges)``. Where they collect observations, ``learned(state)`` is how many
-    nodes know each of them: the run ends when all know all.
+    and ``step(state, exchanges)``. Where they collect observations, ``learned(state)`` is the
+    number of nodes that know each of them: the run ends when all know all.
     """
 
     init: Callable[..., Any]
@@ -44,15 +44,15 @@ class InPlace(NamedTuple):
     belongs to node k, and all others are shared. ``exchange(state, i, j, h)`` changes these arrays
     and returns nothing; ``h(k, l)`` is the kernel of node k's own observation and that of node l, a
     number. ``read(state)`` returns the estimates, shape (n,), NaN for nodes that have none yet; by
-    default it is ``z``. Where nodes average values that are there from the start it is
+    default these are ``z``. Where nodes average values that are there from the start it is
     ``init(values)``, values of shape (n,), and ``exchange(state, i, j)``.
 
-    Whoever runs it keeps one state for each component of the kernel, or feature of a sketch, so
-    that all of this is about single numbers; with ``vectors`` one state holds all features,
-    ``init(values)`` takes shape (n, r), and ``read`` returns it. What steps take besides
-    (``relaxation``, ``weights``) is given to ``init`` by name.
+    The engine keeps one state for each component of the kernel, or feature of a sketch, so that
+    all of this is about single numbers. With ``vectors`` one state holds all features,
+    ``init(values)`` takes shape (n, r), and ``read`` returns it. Other arguments of steps
+    (``relaxation``, ``weights``) go to ``init`` by name.
 
-    Faults on one side of an exchange need that ``exchange`` touches no node but i and j.
+    Faults on one side of an exchange need an ``exchange`` that touches no node but i and j.
     ``clip(state, k, l)`` is the difference z_l - z_k that moves node k most, with ``vectors`` one
     for each value, for attacks that know it; None without protection. ``forge(state, k, value)``
     lets node k send a lie; by default it sets ``state.z[k]``.
@@ -96,53 +96,53 @@ class Method:
     Parameters
     ----------
     name, description
-        What it is called, in lower case with hyphens, and what it does.
+        Its name, in lower case with hyphens, and what it does.
     plain
         Its reference algorithm on each clock it has, if it is written as steps.
     in_place
-        Its algorithm on each clock it has, if it is written as one exchange: compiled, unless
-        there is a fast twin, and one that faults on one side of an exchange can happen to.
+        Its algorithm on each clock it has, if it is written as one exchange. It is compiled, if
+        there is no fast twin, and can be run with faults on one side of an exchange.
     estimates
-        What a node's estimate converges to: the ``"statistic"``, its own ``"row-mean"``, or the
+        The limit of a node's estimate: the ``"statistic"``, its own ``"row-mean"``, or the
         ``"mean"`` of separable values.
     averaged_numbers
-        How many numbers per component kernel a message carries besides the observation: 1 where
-        two nodes average their estimates, 0 where they average nothing.
+        The number of numbers per component kernel that a message carries besides the observation:
+        1 where two nodes average their estimates, 0 where they average nothing.
     swaps
-        Whether the two nodes of every exchange swap the observations they hold. Otherwise none
-        travels.
+        Whether the two nodes of every exchange swap the observations they hold. Otherwise no
+        observation travels.
     exchanges_per_iteration
-        How many edges ring in an iteration.
+        The number of edges that ring in an iteration.
     updates
         Whether all nodes update ``"first"``, before the exchange of an iteration, or ``"last"``;
         with ``"either"`` the synchronous step takes ``order``, one of ``ORDERS``.
     sketches
-        Whether what nodes average are features of their rows, from whose mean they read the
-        statistic.
+        Whether nodes average features of their rows, and compute the statistic from the mean.
     relaxes
         Whether the step takes ``relaxation``, how far two nodes move toward each other's values:
         1/2 is their mean.
     schedules
-        Its reference algorithm on schedules that need another one.
+        Its reference algorithm on schedules that need a different one.
     counts_by_rank
-        Whether pairs tell ranks, by which numbers count: the step takes a ``window`` of them.
+        Whether nodes estimate ranks from pairs, and numbers count by rank: the step takes a
+        ``window`` of ranks.
     weighs_by_picks
         Whether it needs to know how often each node is picked: the step takes ``weights``, one
         per node.
     sends_weight
         Whether a message then carries one number more, however many components there are.
     smallest_network, because
-        How many nodes it needs, and why fewer do not do.
+        The number of nodes it needs, and why fewer do not suffice.
     twins
-        What compiled code knows it by, on each clock on which it has a fast twin.
+        The name by which compiled code recognizes it, on each clock on which it has a fast twin.
     expectations
-        What theory knows it by, on each clock on which its expected estimates are known.
+        The name by which theory recognizes it, on each clock where expected estimates are known.
     shows
-        Who sees what of the rows, by schedule; ``"random"`` stands for those not named.
+        Which part of the rows each node sees, by schedule; ``"random"`` stands for those not named.
     tolerates
         Which faults and lies it withstands, and which it does not.
     planned
-        The schedules that plans compare, on each clock; plans leave a method without any out.
+        The schedules that plans compare, on each clock; plans leave out a method without any.
     color
         Its number in the palette of figures.
     """
@@ -194,7 +194,7 @@ class Method:
         if self.in_place and self.exchanges_per_iteration != 1:
             raise InputError(
                 f"Method '{self.name}' makes {self.exchanges_per_iteration} exchanges in an "
-                "iteration, and so is no exchange of two nodes: write it as steps, plain=."
+                "iteration, so it is not an exchange of two nodes: write it as steps, plain=."
             )
 
     def _check_choices(self) -> None:
@@ -220,7 +220,7 @@ class Method:
             )
 
     def _check_claims(self) -> None:
-        """Refuse what cannot be; that a twin gives the same numbers is for tests to show."""
+        """Refuse claims that cannot hold; tests show that a twin gives the same numbers."""
         for twin in self.twins.values():
             agree = (
                 (twin is Twin.AVERAGING) == self.averages,
@@ -232,8 +232,8 @@ class Method:
             )
             if not all(agree):
                 raise InputError(
-                    f"Method '{self.name}' is not what its twin {twin.name} does: {twin.value}. "
-                    "Leave twins out, and it runs on the plain engine."
+                    f"Method '{self.name}' does not do what its twin {twin.name} does: "
+                    f"{twin.value}. Leave twins out, and it runs on the plain engine."
                 )
         limits = {Expectation.U1: "row-mean", Expectation.AVERAGING: "mean"}
         for expectation in self.expectations.values():
@@ -249,7 +249,7 @@ class Method:
         return tuple(clock for clock in CLOCKS if clock in self.plain or clock in self.in_place)
 
     def acts_in_pairs(self, clock: str) -> bool:
-        """Whether only the two nodes that meet act in an iteration, on this clock."""
+        """Return whether only the two nodes that meet act in an iteration, on this clock."""
         if clock == "async":
             return True
         forms = (self.plain, self.in_place)
@@ -262,7 +262,7 @@ class Method:
 
     @property
     def tracks_rows(self) -> bool:
-        """Whether every node meets the others' rows and averages something with them."""
+        """Whether every node meets the others' rows and averages numbers with them."""
         return self.swaps and self.averaged_numbers > 0 and self.exchanges_per_iteration == 1
 
     @property
@@ -276,7 +276,7 @@ class Method:
         return self.sketches or self.collects
 
     def compiles(self, clock: str) -> bool:
-        """Whether its own exchange is compiled on a clock, for want of a fast twin."""
+        """Return whether its own exchange is compiled on a clock, as it has no fast twin there."""
         return clock in self.in_place and clock not in self.twins
 
     def algorithm(self, clock: str, schedule: str = RANDOM) -> Plain:
@@ -305,21 +305,21 @@ class Method:
         )
 
     def shows_along(self, schedule: str) -> str:
-        """Say who sees what of the rows; empty if it is not known."""
+        """Return which part of the rows each node sees; empty if this is not known."""
         return self.shows.get(schedule, self.shows.get(RANDOM, ""))
 
     @property
     def set_apart_by_clock(self) -> bool:
-        """Whether plans have it once on each clock, and not once for each schedule."""
+        """Whether plans list it once for each clock, and not once for each schedule."""
         return len(self.planned) > 1
 
     def updates_first(self, order: str) -> bool:
-        """Whether all nodes update before an iteration's exchange."""
+        """Return whether all nodes update before an iteration's exchange."""
         if self.updates == "either":
             return choice("order", order, ORDERS) == "update-first"
         return self.updates == "first"
 
     def numbers_averaged(self, components: int) -> int:
-        """Return how many numbers a message carries besides an observation."""
+        """Return the number of numbers that a message carries besides an observation."""
         sends_weight = self.weighs_by_picks and self.sends_weight
         return self.averaged_numbers * components + sends_weight

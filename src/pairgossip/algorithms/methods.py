@@ -1,4 +1,4 @@
-"""The built-in methods, and how others are entered and found."""
+"""The built-in methods, and functions that enter and find others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 
 
 def _on_both_clocks(entry: _T) -> dict[str, _T]:
-    """Return the entries of a method whose steps are the same on either clock."""
+    """Return an entry for each clock, where a method's steps are the same on both."""
     return dict.fromkeys(CLOCKS, entry)
 
 
@@ -60,7 +60,7 @@ _CLIPPED = (
 
 _CLIPPED_SKETCH = Method(
     name="clipped-sketch",
-    description="sketch whose nodes bend the moves others ask for: liars move it little",
+    description="sketch whose nodes bend the moves others ask for: liars have little effect",
     in_place={
         "async": InPlace(
             clipped_averaging.start,
@@ -113,7 +113,7 @@ BUILT_IN = (
     ),
     Method(
         name="clipped-gosta",
-        description="GoSta whose nodes bend the moves others ask for: liars move it little",
+        description="GoSta whose nodes bend the moves others ask for: liars have little effect",
         in_place={
             "async": InPlace(clipped_gosta.start, clipped_gosta.exchange, clip=clipped_gosta.clip)
         },
@@ -157,7 +157,7 @@ BUILT_IN = (
     ),
     Method(
         name="sketch",
-        description="average features of the rows, whose mean tells the statistic; no row travels",
+        description="average features of the rows, whose mean gives the statistic; no row travels",
         plain=_on_both_clocks(_AVERAGING),
         in_place=_on_both_clocks(_AVERAGING_IN_PLACE),
         estimates="statistic",
@@ -221,14 +221,14 @@ BUILT_IN = (
     replace(
         _CLIPPED_SKETCH,
         name="clipped-averaging",
-        description="averaging whose nodes bend the moves others ask for: liars move it little",
+        description="averaging whose nodes bend the moves others ask for: liars have little effect",
         estimates="mean",
         sketches=False,
         shows={RANDOM: "a node's value to its neighbors, then means of several values"},
         tolerates=f"half-lost, {_CLIPPED}; usual lies fade slowly",
     ),
 )
-"""The one place where an algorithm of this folder becomes a method."""
+"""All built-in methods for `estimate`, each made of algorithms of this folder."""
 GOTRIM = Method(
     name="gotrim",
     description="swap to learn one's rank, and average along the numbers whose ranks count",
@@ -242,16 +242,16 @@ GOTRIM = Method(
     twins=_on_both_clocks(Twin.TRIMMING),
     shows=_TO_STRANGERS,
 )
-"""For trimmed means alone, which take no kernel: not among the methods of `estimate`."""
+"""The method for trimmed means, which take no kernel: not among the methods of `estimate`."""
 METHODS = {method.name: method for method in BUILT_IN}
 """All methods by name; `register` enters others."""
 
 
 def register(method: Method) -> Method:
-    """Enter a method, so that `estimate`, the command line and the page know it by its name.
+    """Enter a method, so that `estimate`, the command line and the page find it by its name.
 
-    A method of your own may be entered again, as a notebook does when a cell runs twice; the name
-    of a built-in one is taken.
+    You can enter your own method again, as a notebook does when a cell runs twice, but cannot
+    take the name of a built-in one.
     """
     if method.name in {other.name for other in BUILT_IN}:
         raise InputError(f"The name '{method.name}' is that of a built-in method: choose another.")

@@ -1,11 +1,11 @@
-"""What two neighbors do when their edge rings: swap auxiliary observations, average estimates.
+"""The steps of two neighbors when their edge rings: swap auxiliary observations, average estimates.
 
-A node that takes what others send, however far off, is at a liar's mercy, so clipped methods bend
-moves: the mean of two nodes asks for a move m, and a node makes m / (1 + (m/c)^2), which is m as
-long as it is small against the clip c, c/2 at most, and little again for lies that are far off. The
-clip falls as 1/N with a node's picks N, and so do the weights of its own values: what a liar can do
-fades as fast as estimates settle. Two nodes agree on the smaller of their clips, so that both make
-the same move and the sum of honest estimates stays what it is.
+A node that accepts any value, however far off, is at a liar's mercy, so clipped methods bend moves.
+The mean of two nodes asks for a move m, and a node makes m / (1 + (m/c)^2). This is about m while m
+is small against the clip c; it is c/2 at most, and small again for lies that are far off. The clip
+falls as 1/N with a node's picks N, and so do the weights of its own values: a liar's effect fades
+as fast as estimates settle. Two nodes agree on the smaller of their clips, so that both make the
+same move and the sum of honest estimates does not change.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ PairValue = Callable[[int, int], float]
 
 
 def own_observations(n: int) -> IntArray:
-    """At the start every node holds its own observation."""
+    """Return the start of a run, in which every node holds its own observation."""
     return np.arange(n, dtype=np.intp)
 
 
 def swap(held: IntArray, i: int, j: int) -> IntArray:
-    """Return who holds what after nodes ``i`` and ``j`` swapped."""
+    """Return the held observations after nodes ``i`` and ``j`` swapped theirs."""
     after = held.copy()
     after[i], after[j] = held[j], held[i]
     return after
@@ -43,7 +43,7 @@ def average(z: FloatArray, i: int, j: int) -> FloatArray:
 
 
 def relax(z: FloatArray, i: int, j: int, relaxation: float) -> FloatArray:
-    """Return the estimates after ``i`` and ``j`` moved this part of the way to each other's."""
+    """Return the estimates after ``i`` and ``j`` moved this part of the way to each other."""
     if relaxation == 0.5:
         return average(z, i, j)
     after = z.copy()
@@ -54,7 +54,7 @@ def relax(z: FloatArray, i: int, j: int, relaxation: float) -> FloatArray:
 
 
 def bend(move: float, clip: float) -> float:
-    """Return the share of a move, given by its length, that a node makes."""
+    """Return the share that a node makes of a move of this length."""
     if move > clip:
         ratio = clip / move  # squares of far-off lies would overflow
         return ratio * ratio / (1 + ratio * ratio)
@@ -62,9 +62,9 @@ def bend(move: float, clip: float) -> float:
 
 
 def expected_picks(picks: int, weight: float, other: float) -> float:
-    """Return how often the rarer of two nodes was picked, by the count of the one with ``weight``.
+    """Estimate the picks of the rarer of two nodes from the count of the node with ``weight``.
 
-    Weights are one over how often nodes are picked. The network is known to all, so that a liar
-    cannot claim to be picked rarely.
+    Weights are the inverse of the rates at which nodes are picked. All nodes know the network, so
+    a liar cannot claim to be picked rarely.
     """
     return picks * min(1.0, weight / other)

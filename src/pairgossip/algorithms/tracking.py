@@ -1,8 +1,8 @@
 """Tracking: every node keeps the mean of its own kernel values, and the network averages these.
 
-What a node adds to the running average is the change of its own mean, so the sum of the averages
-equals the sum of the means at any moment, whatever the order of the exchanges. Averaging may go
-past the middle (relaxation > 1/2), which an ordered schedule turns into speed.
+A node adds the change of its own mean to the running average, so the sum of the averages equals the
+sum of the means at any moment, in any order of exchanges. Averaging may go past the middle
+(relaxation > 1/2), which makes an ordered schedule faster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     held: IntArray
     own: FloatArray
@@ -26,13 +26,13 @@ class State(NamedTuple):
 
 
 def init(n: int, components: int) -> State:
-    """Every node holds its own observation, has met nobody, and estimates zero."""
+    """Return the state in which every node holds its own observation and estimates zero."""
     zeros = np.zeros((n, components))
     return State(own_observations(n), zeros, zeros, np.zeros(n, dtype=np.int64))
 
 
 def step(state: State, exchanges: PairArray, h: PairValues, relaxation: float = 0.5) -> State:
-    """One exchange: swap, both nodes bring their own mean up to date, then they average."""
+    """Make one exchange: swap, update both nodes' own means, then average."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     held = swap(state.held, i, j)
@@ -48,7 +48,7 @@ def step(state: State, exchanges: PairArray, h: PairValues, relaxation: float = 
 
 
 class Changes(NamedTuple):
-    """What the network carries for one component, every array but the last of shape (n,)."""
+    """The state of the network for one component, every array but the last of shape (n,)."""
 
     held: IntArray
     own: FloatArray
@@ -58,13 +58,13 @@ class Changes(NamedTuple):
 
 
 def start(n: int, relaxation: float = 0.5) -> Changes:
-    """Every node holds its own observation, has met nobody, and estimates zero."""
+    """Return the state in which every node holds its own observation and estimates zero."""
     picks = np.zeros(n, dtype=np.int64)
     return Changes(own_observations(n), np.zeros(n), np.zeros(n), picks, np.array([relaxation]))
 
 
 def exchange(state: Changes, i: int, j: int, h: PairValue) -> None:
-    """One exchange: swap, both nodes bring their own mean up to date, then they average."""
+    """Make one exchange: swap, update both nodes' own means, then average."""
     state.held[i], state.held[j] = state.held[j], state.held[i]
     for k in (i, j):
         state.picks[k] += 1

@@ -1,4 +1,4 @@
-"""U1-gossip (appendix of the paper, after Pelckmans and Suykens): each node its own row mean.
+"""U1-gossip (appendix of the paper, after Pelckmans and Suykens): estimates of row means.
 
 Node k estimates (1/n) sum_l h(x_k, x_l); nothing is averaged between nodes. With the kernel that
 counts smaller observations it is GoRank (Van Elst, Colin and Clemencon 2025).
@@ -17,14 +17,14 @@ __all__ = ["State", "init", "step", "step_async"]
 
 
 def step(state: State, exchanges: PairArray, h: PairValues) -> State:
-    """One iteration: one edge (i, j) swaps, then all nodes update."""
+    """Make one iteration: one edge (i, j) swaps, then all nodes update."""
     ((i, j),) = exchanges
     held = swap(state.held, i, j)
     return State(state.t + 1, held, update(state.z, held, state.t + 1, h))
 
 
 def step_async(state: gosta_async.State, exchanges: PairArray, h: PairValues) -> gosta_async.State:
-    """One exchange: swap, then the two nodes update, each by its own count of picks."""
+    """Make one exchange: swap, then update the two nodes, each by its own count of picks."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     held = swap(state.held, i, j)

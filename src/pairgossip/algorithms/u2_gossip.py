@@ -16,7 +16,7 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
-    """What the network carries between iterations."""
+    """The state of the network between iterations."""
 
     t: int
     first: IntArray
@@ -25,12 +25,12 @@ class State(NamedTuple):
 
 
 def init(n: int, components: int) -> State:
-    """Both auxiliary observations of every node are its own."""
+    """Return the state in which both auxiliary observations of every node are its own."""
     return State(0, own_observations(n), own_observations(n), np.zeros((n, components)))
 
 
 def step(state: State, exchanges: PairArray, h: PairValues) -> State:
-    """One iteration: all nodes update, then one edge swaps each of the two walks."""
+    """Make one iteration: all nodes update, then one edge for each of the two walks swaps."""
     (i, j), (k, m) = exchanges
     t = state.t + 1
     z = (t - 1) / t * state.z + h(state.first, state.second) / t

@@ -1,10 +1,10 @@
 """GoSta-async with weights: nodes average sums of values and sums of weights, and report S / W.
 
-Plain GoSta-async divides by a node's own count of picks, so a node that stops updating, or starts
-again from nothing, drags all others with steps that grow too weak to push back. Here such a node
-contributes little weight as well as little sum. Each value weighs 1/p_k, one over how often the
-node is picked: with equal weights the limit would favor nodes of high degree. Any unit of p_k will
-do, as long as all nodes share it: 1/d_k where edges ring uniformly.
+Plain GoSta-async divides by a node's own count of picks. A node that stops updating, or starts
+again from nothing, then drags all others, whose steps have become too small to push back. Here such
+a node contributes little weight as well as little sum. Each value weighs 1/p_k, where p_k is the
+rate at which the node is picked: with equal weights the limit would favor nodes of high degree. Any
+unit of p_k will do, as long as all nodes share it: 1/d_k where edges ring uniformly.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     held: IntArray
     mass: FloatArray
-    """Sums of weighted values, one column per component, and in the last column of weights."""
+    """Sums of weighted values, one column per component; the last column has sums of weights."""
 
 
 def init(n: int, components: int) -> State:
-    """Every node holds its own observation and has met nobody."""
+    """Return the state in which every node holds its own observation and has met nobody."""
     return State(own_observations(n), np.zeros((n, components + 1)))
 
 
 def weights(probabilities: FloatArray) -> FloatArray:
-    """Weigh each node by one over how often it is picked; the rarest has weight 1."""
+    """Weigh each node by the inverse of its rate of picks; the rarest has weight 1."""
     return probabilities.min() / probabilities
 
 
 def step(state: State, exchanges: PairArray, h: PairValues, weights: FloatArray) -> State:
-    """One exchange: swap, average once, then both nodes add their new pair."""
+    """Make one exchange: swap, average once, then add both nodes' new pairs."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     held = swap(state.held, i, j)
@@ -49,7 +49,7 @@ def step(state: State, exchanges: PairArray, h: PairValues, weights: FloatArray)
 
 
 def local_update(average: FloatArray, weight: float, value: FloatArray) -> FloatArray:
-    """What one picked node does alone: add the weighted value, and the weight."""
+    """Add the weighted value of one picked node, and its weight."""
     return average + weight * np.concatenate((value, (1.0,)))
 
 
@@ -69,23 +69,23 @@ def readout(mass: FloatArray, unknown: float = np.nan) -> FloatArray:
 
 
 class Estimates(NamedTuple):
-    """What the network carries for one component, every array of shape (n,)."""
+    """The state of the network for one component, every array of shape (n,)."""
 
     held: IntArray
     z: FloatArray
     total: FloatArray
-    """Sums of weights."""
+    """The sum of the weights at each node."""
     weight: FloatArray
-    """Each node's own."""
+    """The weight of each node's own values."""
 
 
 def start(n: int, weights: FloatArray) -> Estimates:
-    """Every node holds its own observation and has met nobody."""
+    """Return the state in which every node holds its own observation and has met nobody."""
     return Estimates(own_observations(n), np.zeros(n), np.zeros(n), weights)
 
 
 def exchange(state: Estimates, i: int, j: int, h: PairValue) -> None:
-    """One exchange: swap, average once, then both nodes add their new pair."""
+    """Make one exchange: swap, average once, then add both nodes' new pairs."""
     state.held[i], state.held[j] = state.held[j], state.held[i]
     mass = (state.z[i] * state.total[i] + state.z[j] * state.total[j]) / 2
     total = (state.total[i] + state.total[j]) / 2

@@ -1,4 +1,4 @@
-"""From the parameters of an estimator to a fit: what the three estimators share."""
+"""The code that the three estimators share, from parameters to a fit."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from pairgossip.results.fit import Fit
 
 _EXCHANGES_PER_NODE = 500
 _FEWEST_EXCHANGES = 20_000
-"""The default length of dual averaging: per node, and at least."""
+"""The default number of exchanges of dual averaging, per node, and its least value."""
 _ADVICE = {
     "penalty": ("l2", 1e-6),
     "accuracy": ("schedule", "tree"),
     "method": ("solver", "dual-averaging"),
 }
-"""What helps here, where `minimize` advises an argument that is no parameter."""
+"""Advice in terms of parameters, where `minimize` advises an argument that estimators lack."""
 
 
 def standardize(
@@ -41,7 +41,7 @@ def standardize(
 ) -> tuple[FloatArray, FloatArray]:
     """Center every column and scale it to standard deviation 1, or only center it.
 
-    Return also what each column was divided by: 1 for a constant column.
+    Return also the divisor of each column: 1 for a constant column.
     """
     data = np.asarray(features, dtype=np.float64)
     counts = np.ones(len(data)) if weights is None else weights
@@ -57,13 +57,13 @@ def standardize(
     return centered, scale
 
 
-def different(models: FloatArray) -> FloatArray:
-    """Return the models of all nodes, or one model where memory holds only one for all of them."""
+def distinct_models(models: FloatArray) -> FloatArray:
+    """Return the models of all nodes, or a single one where all share the same memory."""
     return models[:1] if models.strides[0] == 0 else models
 
 
 def find_graph(graph: Any, rows: int, groups: Any) -> Any:
-    """Return the name of a family, or the graph of as many nodes as there are rows or groups."""
+    """Return the name of a family, or a graph with one node for each row or group."""
     nodes = rows if groups is None else len(group_labels(groups, rows)[0])
     if callable(graph):
         graph = graph(nodes)
@@ -74,13 +74,13 @@ def find_graph(graph: Any, rows: int, groups: Any) -> Any:
     any_fold = "the name of a family or a function of the number of nodes"
     if groups is None:
         raise InputError(
-            f"The graph has {graph.n} nodes and there are {rows} rows to train on, as in a fold of "
+            f"The graph has {graph.n} nodes but there are {rows} rows to train on, as in a fold of "
             f"a cross-validation: give {any_fold} as {{argument}}, or groups in fit and the graph "
             "of their sites.",
             "graph",
         )
     raise InputError(
-        f"The graph has {graph.n} sites and {nodes} of them have rows to train on: use folds in "
+        f"The graph has {graph.n} sites but {nodes} of them have rows to train on: use folds in "
         f"which every site has rows, or give {any_fold} as {{argument}}.",
         "graph",
     )
@@ -109,14 +109,15 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
     def score_interval(
         self, X: Any, y: Any, level: float = 0.95, groups: Any = None, sample_weight: Any = None
     ) -> Answer:
-        """Return how well rows X with labels y are told apart, with its sampling error.
+        """Return the accuracy of the model on rows X with labels y, with its sampling error.
 
-        It is the share of pairs of rows that the model gets right, ties half: of the classifier
-        the AUC, by DeLong, of the others their `score`. The interval is for all rows that could
-        be drawn like these. With groups, a label of a site or a patient per row, it is that of
-        drawing whole groups, whose rows may be alike. Weights say how often each row counts.
+        It is the share of pairs of rows that the model gets right; ties count one half. For the
+        classifier this is the AUC, by DeLong; for the others it is their `score`. The interval is
+        for the population from which these rows are drawn. With groups, a label of a site or a
+        patient per row, it is for drawing whole groups, whose rows may be alike. A row with
+        weight w counts like w rows.
         """
-        data, kernel = self._judged(X, y)
+        data, kernel = self._judge(X, y)
         share = exact(data, kernel, "u", interval=level, groups=groups, weights=sample_weight)
         return Answer(**share.to_dict() | {"positive": self._positive() or share.positive})
 
@@ -127,11 +128,11 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         return rows
 
     def _positive(self) -> str | None:
-        """Return what results call the positive class; None where there is none."""
+        """Return the name of the positive class in results; None where there is no such class."""
         return None
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
-        """Return rows of what is predicted and the label, and what is counted over their pairs."""
+    def _judge(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
+        """Return rows of predictions and the label, and the kernel counted over their pairs."""
         raise NotImplementedError
 
     def _train(
@@ -144,10 +145,10 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         method: dict[str, Any],
         weights: FloatArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Minimize the loss of standardized features, one row per node or as grouped.
+        """Minimize the loss of standardized features, with one row or one group per node.
 
         ``method`` are the arguments of `minimize` that belong to one method. Return every node's
-        model, the mean over trials, and what each feature was divided by.
+        model, averaged over trials, and the divisor of each feature.
         """
         features, scale = standardize(X, self.standardize, weights)
         self.fit_ = _minimize(
@@ -167,7 +168,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = int(self.fit_.iterations[-1])
         every = self.fit_.models
         models: FloatArray = every[0] if len(every) == 1 else every.mean(axis=0)
-        if not np.isfinite(different(models)).all():
+        if not np.isfinite(distinct_models(models)).all():
             raise InputError("Training diverged: give a smaller step or a radius.")
         return models, scale
 
@@ -204,7 +205,7 @@ class GossipEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _minimize(*data: Any, **how: Any) -> Fit:
-    """Minimize, and tell the caller of `fit` what `minimize` tells, in terms of its parameters."""
+    """Minimize, and pass warnings on to the caller of `fit`, in terms of its parameters."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fit = minimize(*data, **how)

@@ -23,9 +23,9 @@ from pairgossip.losses import auc_loss
 from pairgossip.text import join_names
 
 _NEWTON_STEPS, _SHORTEST_STEP = 100, 1e-6
-"""After a step of Newton's this short the next would be of the order of its square."""
-_SINGULAR = 1e-8
-"""Two equations whose determinant is this small, relative to its terms, are solved with care."""
+"""The largest number of Newton steps, and the length below which the next would be negligible."""
+_LEAST_DETERMINANT = 1e-8
+"""The determinant of two equations, relative to its terms, below which least squares solve them."""
 
 
 class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
@@ -41,69 +41,71 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         as "complete" or "watts_strogatz", or a function of the number of nodes that returns a
         graph, which fit any number of rows. If rows are grouped in `fit`, one node per group.
     solver
-        "sketch" averages sums from which every node knows the gradient over all pairs: it ends
-        at the optimum, and no row is passed on. "dual-averaging" is the paper's: nodes swap
-        rows and average gradients.
+        "sketch" averages sums from which every node computes the gradient over all pairs: it ends
+        at the optimum, and no row is passed on. "dual-averaging" is the paper's method: nodes
+        swap rows and average gradients.
     phi
-        What is made of a difference of scores: the name of one of `losses.MARGINS`, such as
+        The function of a difference of scores: the name of one of `losses.MARGINS`, such as
         "logistic" or "hinge".
     schedule
-        Of the sketch: how sums are averaged, "tree" (exact), "ordered" or "random" exchanges.
+        For the sketch: the exchanges that average sums, "tree" (exact), "ordered" or "random".
     tol
-        Of the sketch: it ends when a round promises to gain less than this part of the zero
-        model's loss.
+        For the sketch: it ends when the predicted gain of a round is less than this part of the
+        zero model's loss.
     clock
-        Of dual averaging. "async": the two nodes that meet update; "sync": all nodes update at
+        For dual averaging. "async": the two nodes that meet update; "sync": all nodes update at
         every exchange, which costs more time for about the same accuracy.
     step
-        Of dual averaging. "auto" is the adaptive step, which needs no tuning; "paper" and
+        For dual averaging. "auto" is the adaptive step, which needs no tuning; "paper" and
         functions of time are as for `minimize`; a number c means c/sqrt(t).
     law
-        Which edge comes next in random exchanges: "uniform-edges", "node-clocks", "best", or
-        the probability of every edge of a graph that is given.
+        The law of the next edge in random exchanges: "uniform-edges", "node-clocks", "best", or,
+        with a graph of your own, the probability of each of its edges.
     iterations
         The most rounds of the sketch, by default 200, of which it seldom needs 20; or the number
         of exchanges of dual averaging, by default 500 per node, and at least 20,000.
     radius
-        The largest norm of a model in standardized units; None for any.
+        The largest norm of a model in standardized units; None for no limit.
     l2, l1
-        Strength of a penalty ||theta||^2 or ||theta||_1 in standardized units; one of the two.
-        Without either and without a radius the sketch has a small l2, so that there is a best
-        model for any data: 1/(2n) times the share of pairs that count, n the number of rows or
-        the sum of their weights, as strong as C = 1 of scikit-learn's LogisticRegression.
+        Strength of a penalty ||theta||^2 or ||theta||_1 in standardized units; give at most one.
+        Without either and without a radius the sketch adds a small l2, so that there is a best
+        model for any data: 1/(2n) times the share of pairs that count, where n is the number of
+        rows or the sum of their weights. It is as strong as C = 1 in scikit-learn's
+        LogisticRegression.
     standardize
-        Whether features are divided by their standard deviations before training, which is what
-        penalties and the radius refer to; the learned coefficients are in the features' own units
+        Whether features are divided by their standard deviations before training. Penalties and
+        the radius refer to these units; the learned coefficients are in the features' own units
         in any case.
     trials
-        Independent runs whose models are averaged; with schedule "tree" they are all the same.
+        The number of independent runs whose models are averaged; with schedule "tree" all runs are
+        the same.
     random_state
         Seed of the exchanges and of a random graph.
     n_jobs
-        How many trials run at once; -1 for one per core.
+        The number of trials that run at once; -1 for one per core.
     verbose
         Whether a progress bar is shown.
 
     Attributes
     ----------
     classes_
-        The two classes; the second is the one scored higher.
+        The two classes; the second one has the higher scores.
     coef_, intercept_
         The mean of the nodes' models, shape (1, features), and minus the threshold, shape (1,).
-        The threshold is that of best balanced accuracy: where the probability of the second class
-        is its share in training, unless another is better on the training scores by more than
-        chance, two standard errors.
+        The threshold aims at the best balanced accuracy. It is where the probability of the second
+        class equals its share in training, unless another threshold is better on the training
+        scores by more than chance, two standard errors.
     calibration_
         a and b of `predict_proba`, shape (2,).
     models_
         The model of every node, shape (nodes, features). If rows are grouped, nodes are sites for
         the sketch and rows for dual averaging.
     n_iter_
-        How many rounds or exchanges there were.
+        The number of rounds or exchanges.
     fit_
         The `Fit`: objective, spread and disagreement of the models, in standardized units.
     n_features_in_, feature_names_in_
-        What was seen in training.
+        The number and the names of the features seen in training.
 
     Examples
     --------
@@ -119,8 +121,8 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
     ) -> GossipAUCClassifier:
         """Train on features X, shape (rows, features), and labels y of two classes.
 
-        Weights say how often each row counts; the sketch takes them. A node of the graph holds
-        one row, or with groups, a label of a site per row, all rows of its site.
+        A row with weight w counts like w rows; only the sketch takes weights. A node of the graph
+        holds one row, or with groups, a label of a site per row, all rows of its site.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
@@ -147,10 +149,10 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
         return self._check_rows(X) @ self.coef_[0] + self.intercept_[0]
 
     def predict(self, X: Any) -> Any:
-        """Return the predicted classes of rows, which are as important as each other.
+        """Return the predicted classes of rows, where both classes are equally important.
 
-        For classes of equal size they are those of higher probability; a rarer one is predicted
-        from a lower probability on, about its share in training.
+        If classes have the same size, the one of higher probability is predicted. A rarer class is
+        predicted from a lower probability on, about its share in training.
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
@@ -158,9 +160,9 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the two classes, in the order of `classes_`.
 
-        That of the second class is 1/(1 + exp(-(a s + b))) with s the score, a and b of highest
-        likelihood on the training scores, with the targets of Platt, which are short of 0 and 1.
-        They are for classes as frequent as in training.
+        The probability of the second class is 1/(1 + exp(-(a s + b))), where s is the score. a and
+        b have the highest likelihood on the training scores, with Platt's targets, which are
+        slightly inside 0 and 1. The probabilities hold for classes as frequent as in training.
         """
         chance = expit(self._logits(X))
         return np.column_stack((1.0 - chance, chance))
@@ -177,7 +179,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
     def _positive(self) -> str:
         return format_label(self.classes_[1])
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
+    def _judge(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         scores, labels = self.decision_function(X), column_or_1d(y, warn=True)
         check_consistent_length(scores, labels)
         unknown = [label for label in np.unique(labels) if label not in self.classes_]
@@ -196,7 +198,7 @@ class GossipAUCClassifier(ClassifierMixin, GossipScorer):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of rows, which of them are of the second class, and how often they count."""
+    """Scores of rows, whether each is of the second class, and their weights."""
 
     values: FloatArray
     positive: NDArray[np.bool_]
@@ -204,12 +206,12 @@ class _Scores:
 
     @cached_property
     def counts(self) -> tuple[float, float]:
-        """How often the rows of the second class and of the first count in all."""
+        """The total weights of the second class and of the first."""
         high = float(self.weights[self.positive].sum())
         return high, float(self.weights[~self.positive].sum())
 
     def balanced_accuracy(self, threshold: float) -> tuple[float, float]:
-        """Return the mean of the shares of both classes told right, and its standard error."""
+        """Return the mean of both classes' shares of right predictions, and its standard error."""
         right = np.where((self.values > threshold) == self.positive, self.weights, 0.0)
         shares = [right[side].sum() for side in (self.positive, ~self.positive)]
         parts = np.array(shares) / self.counts
@@ -218,9 +220,9 @@ class _Scores:
 
 
 def _choose_threshold(scores: _Scores, slope: float, offset: float) -> float:
-    """Return where the odds are those of the classes, unless another threshold is clearly better.
+    """Return the score with the odds of the classes, unless another threshold is clearly better.
 
-    That of best balanced accuracy alone would follow a few rows; the sigmoid may not fit.
+    Balanced accuracy alone would follow a few rows, and the sigmoid may not fit.
     """
     best, (high, low) = _best_threshold(scores), scores.counts
     if not slope > 0:
@@ -232,7 +234,7 @@ def _choose_threshold(scores: _Scores, slope: float, offset: float) -> float:
 
 
 def _best_threshold(scores: _Scores) -> float:
-    """Return the threshold of highest balanced accuracy; the middle one of equal ones."""
+    """Return the threshold of highest balanced accuracy; among equal ones the middle one."""
     order = np.argsort(scores.values, kind="stable")
     ranked, hits, weights = scores.values[order], scores.positive[order], scores.weights[order]
     high, low = scores.counts
@@ -246,9 +248,9 @@ def _best_threshold(scores: _Scores) -> float:
 
 
 def _calibrate(scores: _Scores) -> tuple[float, float]:
-    """Return a and b of the sigmoid of a s + b, of highest likelihood with Platt's targets.
+    """Return a and b of the sigmoid of a s + b with the highest likelihood for Platt's targets.
 
-    By Newton's method on standardized scores, halving steps that go too far.
+    This is Newton's method on standardized scores; steps that go too far are halved.
     """
     values, positive, weights = scores.values, scores.positive, scores.weights
     high, low = scores.counts
@@ -291,10 +293,10 @@ def _guess_sigmoid(standardized: FloatArray, scores: _Scores) -> FloatArray:
 
 
 def _solve_two(bend: FloatArray, slope: FloatArray) -> FloatArray:
-    """Solve two equations; the shortest solution if one is next to a multiple of the other."""
+    """Solve two equations; return the shortest solution if they are nearly dependent."""
     (a, b), (_, c) = bend.tolist()
     size = a * c - b * b
-    if not size > _SINGULAR * a * c:
+    if not size > _LEAST_DETERMINANT * a * c:
         return np.asarray(np.linalg.lstsq(bend, slope)[0])
     s, t = slope.tolist()
     return np.array([(c * s - b * t) / size, (a * t - b * s) / size])

@@ -28,7 +28,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     It minimizes phi(s (threshold - d_M(x, x')^2)) over all pairs of rows, with s = 1 for equal
     labels and -1 otherwise, and d_M(x, x')^2 = (x - x')^T M (x - x'). `transform` maps X to
     X @ L with L L^T = M, so that Euclidean distances, as in k-nearest neighbors, become d_M.
-    The nodes learn by dual averaging: no sketch tells the gradient, as a distance is not a
+    The nodes learn by dual averaging: the gradient cannot be sketched, as a distance is not a
     difference of two scores.
 
     Parameters
@@ -36,18 +36,18 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     graph, clock, law, iterations, step, trials, random_state, n_jobs, verbose
         As for `GossipAUCClassifier` with dual averaging.
     kind
-        "diagonal": one weight per feature; "full": a whole matrix, d^2 parameters.
+        "diagonal": one weight per feature; "full": a full matrix, d^2 parameters.
     phi
         "hinge" or "logistic".
     threshold
-        The squared distance that separates alike from different.
+        The squared distance that separates equal from different labels.
     projection
-        How a full matrix is kept positive semidefinite: "each" projects it at every update, which
-        takes time where features are many; "last" when training ends, which is faster and ends
-        farther from the best metric. "auto" is "each", and with an l1 penalty "last".
+        When a full matrix is made positive semidefinite: "each" projects it at every update, which
+        is slow with many features; "last" projects it when training ends, which is faster and
+        ends farther from the best metric. "auto" is "each", or "last" with an l1 penalty.
     radius
         The largest Frobenius norm of a full matrix, or the largest entry of a diagonal one, in
-        standardized units; None for any.
+        standardized units; None for no limit.
     l2, l1
         Strength of a penalty on the entries of M: l2 for full matrices, l1 for either kind.
     standardize
@@ -65,7 +65,7 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
     classes_
         The classes seen in training.
     n_iter_
-        How many exchanges there were.
+        The number of exchanges.
     fit_, n_features_in_, feature_names_in_
         As for `GossipAUCClassifier`.
 
@@ -107,21 +107,24 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         return self._check_rows(X) @ self.components_
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the share of pairs of rows that the threshold tells right.
+        """Return the share of pairs of rows that the threshold classifies correctly.
 
-        They are right if near and of one class, or far from each other and of two.
+        A pair is correct if its rows are within the threshold and of one class, or beyond it and
+        of two classes.
         """
-        return exact(*self._judged(X, y), "u")
+        return exact(*self._judge(X, y), "u")
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
+    def _judge(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         places, labels = self.transform(X), column_or_1d(y, warn=True)
         check_consistent_length(places, labels)
         if len(places) < 2:
-            raise InputError("Pairs of rows are judged, but there is one row: give two or more.")
+            raise InputError(
+                "The score needs pairs of rows, but there is one row: give two or more."
+            )
         codes = np.unique(labels, return_inverse=True)[1]
         return np.column_stack((places, codes)), Kernel(
-            partial(_is_told_right, self.threshold),
-            "pairs told right",
+            partial(_is_correct, self.threshold),
+            "correct pairs",
             symmetric=True,
             label_sizes=False,
             interval_scale="logit",
@@ -155,8 +158,8 @@ class GossipMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gos
         return tags
 
 
-def _is_told_right(threshold: float, first: FloatArray, second: FloatArray) -> FloatArray:
-    """Tell for pairs of rows, their label last, whether they are near just if they are alike."""
+def _is_correct(threshold: float, first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return 1 for pairs of rows, label last, that are near if and only if labels are equal."""
     apart = np.square(first[:, :-1] - second[:, :-1]).sum(axis=1)
     return ((apart < threshold) == (first[:, -1] == second[:, -1])).astype(np.float64)
 

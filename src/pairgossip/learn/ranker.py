@@ -1,4 +1,4 @@
-"""Graded labels by gossip: a linear score that is higher where the label is."""
+"""Graded labels by gossip: a linear score that is higher where the label is higher."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pairgossip.rows.columns import as_ordered
 
 @dataclass(eq=False, repr=False)
 class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
-    """Graded ranking by gossip: a linear score that is higher where the label is.
+    """Graded ranking by gossip: a linear score that is higher where the label is higher.
 
     It minimizes the pairwise loss 1{y > y'} phi(theta . (x - x')) over all pairs of rows. Only
     the order of the labels matters: predictions are scores, not estimates of labels.
@@ -36,8 +36,8 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
     Parameters
     ----------
     solver
-        "sketch" and "dual-averaging" as for `GossipAUCClassifier`; "auto" is the sketch for up to
-        32 different labels, beyond which it would be too long to send, and else dual averaging.
+        "sketch" and "dual-averaging" as for `GossipAUCClassifier`. "auto" is the sketch for up to
+        32 different labels, and dual averaging beyond, where a sketch would be too long to send.
     graph, phi, schedule, tol, clock, step, law, iterations, radius, l2, l1
         As for `GossipAUCClassifier`.
     standardize, trials, random_state, n_jobs, verbose
@@ -68,8 +68,8 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
 
         An ordered pandas categorical grades them by its order; other text is refused.
 
-        Weights say how often each row counts; the sketch takes them. A node of the graph holds
-        one row, or with groups, a label of a site per row, all rows of its site.
+        A row with weight w counts like w rows; only the sketch takes weights. A node of the graph
+        holds one row, or with groups, a label of a site per row, all rows of its site.
         """
         grades = None if y is None else _grades(y)
         X, y = validate_data(self, X, grades, dtype=np.float64, ensure_min_samples=2)
@@ -83,15 +83,16 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
         return self._check_rows(X) @ self.coef_
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of pairs of different labels that are ordered well, ties half."""
-        data, kernel = self._judged(X, y)
+        """Return the share of pairs of different labels in the right order; ties count one half."""
+        data, kernel = self._judge(X, y)
         if len(np.unique(data[:, 1])) < 2:
             raise InputError(
-                "All labels are equal: a ranking is judged by pairs of different labels."
+                "All labels are equal, but a ranking is judged by pairs of different labels: "
+                "add rows with other labels."
             )
         return exact(data, kernel, "u", weights=sample_weight)
 
-    def _judged(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
+    def _judge(self, X: Any, y: Any) -> tuple[FloatArray, AnyKernel]:
         scores, labels = self.predict(X), _grades(y)
         check_consistent_length(scores, labels)
         return np.column_stack((scores, labels)), as_kernel("concordance")
@@ -103,7 +104,7 @@ class GossipRanker(RegressorMixin, GossipScorer):  # type: ignore[misc]
 
 
 def _grades(y: Any) -> FloatArray:
-    """Return labels as numbers; the alphabetical order of text would be no order of grades."""
+    """Return labels as numbers; refuse text, whose alphabetical order is not that of grades."""
     example = class_example(y)
     if example is not None:
         raise InputError(

@@ -12,17 +12,17 @@ from pairgossip.arguments.minimize import DUAL_AVERAGING, SKETCH
 from pairgossip.arrays import FloatArray
 from pairgossip.checks import choice
 from pairgossip.errors import InputError
-from pairgossip.learn.base import GossipEstimator, different
+from pairgossip.learn.base import GossipEstimator, distinct_models
 from pairgossip.losses import Loss, as_proximal
 from pairgossip.run_requests.sketched import MOST_GRADES
 
 AUTO = "auto"
-_BELONGS = {"schedule": SKETCH, "tol": SKETCH, "clock": DUAL_AVERAGING, "step": DUAL_AVERAGING}
-"""Parameters that mean something for one solver only."""
+_SOLVER_OF = {"schedule": SKETCH, "tol": SKETCH, "clock": DUAL_AVERAGING, "step": DUAL_AVERAGING}
+"""Parameters that only one solver uses, and this solver."""
 
 
 class Rows(NamedTuple):
-    """What a score is learned from, without the rows that count nothing."""
+    """The training data of a score, without rows of weight 0."""
 
     features: FloatArray
     labels: Any
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
 
     @property
     def total(self) -> float:
-        """How many rows there are, or how often they count in all."""
+        """The number of rows, or the sum of their weights."""
         return float(len(self.labels) if self.weights is None else self.weights.sum())
 
 
@@ -41,7 +41,7 @@ def weigh_rows(X: FloatArray, y: Any, groups: Any, sample_weight: Any) -> Rows:
         return Rows(X, y, groups, None)
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
     if weights.min() < 0:
-        raise InputError("Sample weights say how often a row counts: give none below 0.")
+        raise InputError("A sample weight is negative: give weights of 0 or more.")
     kept = weights > 0
     if not kept.any():
         raise InputError("All sample weights are 0: give at least two rows a positive weight.")
@@ -73,7 +73,7 @@ class GossipScorer(GossipEstimator):
         models, scale = self._train(
             rows.features, rows.labels, loss, ball, rows.groups, method, rows.weights
         )
-        own_units = different(models) / scale
+        own_units = distinct_models(models) / scale
         self.models_ = np.broadcast_to(own_units, models.shape)
         return own_units.mean(axis=0)
 
@@ -86,7 +86,7 @@ class GossipScorer(GossipEstimator):
             "iterations": self.iterations,
             "weights": rows.weights,
             "penalty": self._penalty(_default_l2(rows)),
-            "judged": 0,  # what nodes know after every round costs nothing
+            "judged": 0,  # nodes know their objective after every round, at no cost
         }
 
     def _choose_solver(self, rows: Rows) -> str:
@@ -94,10 +94,10 @@ class GossipScorer(GossipEstimator):
         if solver == AUTO:
             solver = SKETCH if len(np.unique(rows.labels)) <= MOST_GRADES else DUAL_AVERAGING
         defaults = {field.name: field.default for field in fields(self)}
-        for name, owner in _BELONGS.items():
+        for name, owner in _SOLVER_OF.items():
             if owner != solver and getattr(self, name) != defaults[name]:
                 raise InputError(
-                    f"Parameter {name} belongs to solver '{owner}', and this is solver '{solver}': "
+                    f"Parameter {name} belongs to solver '{owner}', but this is solver '{solver}': "
                     f"leave {name} out, or use {{argument}}.",
                     "solver",
                     owner,
@@ -115,7 +115,7 @@ class GossipScorer(GossipEstimator):
 def _default_l2(rows: Rows) -> float:
     """Return 1/(2n) times the share of pairs that count, as strong as C = 1 of scikit-learn.
 
-    Without a penalty no model would be best where a score separates the classes.
+    Without a penalty there would be no best model where a score separates the classes.
     """
     _, grades = np.unique(rows.labels, return_inverse=True)
     shares = np.bincount(grades, rows.weights) / rows.total

@@ -54,8 +54,8 @@ def _alike(first: FloatArray, second: FloatArray) -> FloatArray:
 # Cheap bounds on the lengths of features and on offsets, over all pairs of some data.
 
 
-_ROUNDED_UP = 1.0 + 1e-12
-"""Times this, a bound stays one after rounding."""
+_ROUNDING_MARGIN = 1.0 + 1e-12
+"""A factor by which bounds are raised, so that they still hold after rounding."""
 
 
 def _label_bounds(data: FloatArray) -> tuple[float, float]:
@@ -65,18 +65,18 @@ def _label_bounds(data: FloatArray) -> tuple[float, float]:
     reach = np.linalg.norm(center(features), axis=1)
     higher, lower = reach[labels > labels.min()], reach[labels < labels.max()]
     apart = float(higher.max() + lower.max()) if len(higher) else 0.0
-    return min(apart, _diagonal(features)) * _ROUNDED_UP, 0.0
+    return min(apart, _diagonal(features)) * _ROUNDING_MARGIN, 0.0
 
 
 def _squared_bounds(data: FloatArray, threshold: float) -> tuple[float, float]:
     """Bound ||x - x'||^2 over all pairs, for offsets of +-threshold."""
     features = data[:, :-1]
     reach = float(np.linalg.norm(center(features), axis=1).max())
-    return min(2.0 * reach, _diagonal(features)) ** 2 * _ROUNDED_UP, -abs(threshold)
+    return min(2.0 * reach, _diagonal(features)) ** 2 * _ROUNDING_MARGIN, -abs(threshold)
 
 
 def center(features: FloatArray) -> FloatArray:
-    """Put the middle of every column at 0: differences do not see an offset, but rounding does."""
+    """Shift the middle of every column to 0: differences do not change, but round less."""
     return features - (0.5 * features.min(axis=0) + 0.5 * features.max(axis=0))
 
 
@@ -92,7 +92,7 @@ def auc_loss(phi: str | Margin = "logistic") -> Loss:
     Parameters
     ----------
     phi
-        What is made of the difference of two scores, by name.
+        The function of the difference of two scores, or its name.
     """
     return _ordering_loss(
         "auc",
@@ -109,7 +109,7 @@ def ranking_loss(phi: str | Margin = "logistic") -> Loss:
     Parameters
     ----------
     phi
-        What is made of the difference of two scores, by name.
+        The function of the difference of two scores, or its name.
     """
     return _ordering_loss(
         "ranking",
@@ -123,15 +123,15 @@ def ranking_loss(phi: str | Margin = "logistic") -> Loss:
 def metric_loss(
     phi: str | Margin = "hinge", threshold: float = 1.0, diagonal: bool = False
 ) -> Loss:
-    """Learn a distance that tells same from different: phi(s (threshold - d_M(x, x')^2)).
+    """Learn a distance that separates equal from different labels: phi(s (threshold - d_M^2)).
 
-    Here s is 1 for equal labels and -1 otherwise, and d_M(x, x')^2 = (x - x')^T M (x - x').
+    Here s is 1 for equal labels and -1 otherwise, and d_M^2 = (x - x')^T M (x - x').
     Own pairs enter the average over all pairs with the constant phi(threshold).
 
     Parameters
     ----------
     phi
-        What is made of the margin, by name.
+        The function of the margin, or its name.
     threshold
         The squared distance below which two observations should be alike.
     diagonal
@@ -171,13 +171,13 @@ CATALOG: dict[str, Callable[[], Loss | GeneralLoss]] = {
 
 
 def register(loss: Loss | GeneralLoss) -> Loss | GeneralLoss:
-    """Enter a loss: `minimize`, the command line and the page then know it by its name."""
+    """Enter a loss, so that `minimize`, the command line and the page find it by its name."""
     CATALOG[loss.name] = lambda: loss
     return loss
 
 
 def register_margin(phi: Margin) -> Margin:
-    """Enter a function of the margin, and the losses of AUC and of rankings made of it."""
+    """Enter a function of the margin, and the AUC and ranking losses made of it."""
     MARGINS[phi.name] = phi
     CATALOG[f"auc-{phi.name}"] = partial(auc_loss, phi)
     CATALOG[f"ranking-{phi.name}"] = partial(ranking_loss, phi)
@@ -185,7 +185,7 @@ def register_margin(phi: Margin) -> Margin:
 
 
 def as_loss(loss: Any) -> Loss | GeneralLoss:
-    """Make a loss of a loss or of a built-in loss's name."""
+    """Return a loss, given itself or the name of a built-in or registered one."""
     if isinstance(loss, Loss | GeneralLoss):
         return loss
     if isinstance(loss, str):
@@ -219,9 +219,10 @@ def _ordering_loss(
 
 
 def has_own_forms(loss: Any) -> bool:
-    """Whether a loss is AUC's or of rankings with the closed forms given here, which tests check.
+    """Return whether a loss is an AUC or ranking loss with the closed forms of this file.
 
-    A copy with another function of the margin, or with other features, has not.
+    Tests check these forms. They do not hold for a copy with another function of the margin, or
+    with other features.
     """
     parts = ("features", "weights", "offsets", "bounds")
     risk = getattr(loss, "risk", None)
@@ -242,14 +243,14 @@ def _squared_features(columns: int) -> int:
     return (columns - 1) ** 2
 
 
-# Risks of ranking losses over all pairs, in near-linear time: only scores and labels matter.
+# Risks of ranking losses over all pairs, in near-linear time; they need scores and labels only.
 
 
 _NUMBERS_PER_CHUNK = 2**17
-"""How many scores of several models are worked on at once: 1 MB."""
+"""The number of scores, of one or more models, in one chunk of work: 1 MB."""
 _PAIRS_PER_MODEL = 2**11
 _PAIRS_IN_ALL = 2**14
-"""Up to either of these, evaluating every pair is faster than anything clever."""
+"""Up to either of these numbers of pairs, evaluating every pair is the fastest way."""
 
 
 def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArray:
@@ -268,7 +269,7 @@ def ranking_risks(thetas: FloatArray, data: FloatArray, phi: Margin) -> FloatArr
 def _ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatArray:
     """Sum phi(s_i - s_j) over pairs with label_i > label_j, for scores (r, n) by rising label.
 
-    The labels are halved again and again: pairs of two halves are pairs of two classes.
+    The labels are split recursively: pairs across a split are pairs of two classes.
     """
     sums = np.zeros(len(scores))
     finite = np.isfinite(scores).all(axis=1)
@@ -283,7 +284,7 @@ def _ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatA
             start, end = waiting.pop()
             if labels[start] == labels[end - 1]:
                 continue
-            if _few(len(usable), (end - start) ** 2 // 4):
+            if _is_small(len(usable), (end - start) ** 2 // 4):
                 totals += _masked_sums(usable[:, start:end], labels[start:end], phi)
                 continue
             middle = boundary(labels, start, end)
@@ -295,7 +296,7 @@ def _ordered_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatA
 
 def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatArray:
     """Sum phi(x - y) over x in a row of `above` and y in the same row of `below`."""
-    if _few(len(above), above.shape[1] * below.shape[1]):
+    if _is_small(len(above), above.shape[1] * below.shape[1]):
         margins = above[:, :, None] - below[:, None, :]
         return phi.value(margins).sum(axis=(1, 2))
     if phi.pair_sums is not None:
@@ -305,7 +306,7 @@ def _two_class_sums(above: FloatArray, below: FloatArray, phi: Margin) -> FloatA
     return np.sum([phi.value(x[:, :, None] - below[:, None]).sum(axis=(1, 2)) for x in parts], 0)
 
 
-def _few(models: int, pairs: int) -> bool:
+def _is_small(models: int, pairs: int) -> bool:
     return pairs <= _PAIRS_PER_MODEL or models * pairs <= _PAIRS_IN_ALL
 
 
@@ -315,7 +316,7 @@ def _masked_sums(scores: FloatArray, labels: FloatArray, phi: Margin) -> FloatAr
 
 
 def boundary(labels: FloatArray, start: int, end: int) -> int:
-    """Find where the label changes, nearest to the middle of a span."""
+    """Find the change of label nearest to the middle of a span."""
     middle = (start + end) // 2
     left, right = (
         int(np.searchsorted(labels[start:end], labels[middle], side)) + start

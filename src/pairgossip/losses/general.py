@@ -1,4 +1,4 @@
-"""What all losses are checked for, and a loss of any form, given by its value and gradient."""
+"""The checks of all losses, and a loss of any form, given by its value and gradient."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pairgossip.kernels.calling import row_per_pair, value_per_pair
 from pairgossip.kernels.data import check_columns, check_label_sizes, column_count
 from pairgossip.kernels.exact import check_alone, check_finite, sample_pairs
 
-# What losses ask of data and models beyond being numbers.
+# The requirements of losses on data and models, beyond being numbers.
 
 
 def check_functions(takes: str, **functions: Any) -> None:
@@ -47,13 +47,13 @@ def check_dimension(loss: str, measured: int, declared: int) -> None:
     """Raise `InputError` unless a loss returns rows of the dimension it declares."""
     if measured != declared:
         raise InputError(
-            f"Loss '{loss}' returns rows of {measured} numbers but says that its dimension is "
+            f"Loss '{loss}' returns rows of {measured} numbers but declares the dimension "
             f"{declared}: correct the dimension."
         )
 
 
 def as_dimension(dimension: Any) -> Callable[[int], int]:
-    """Make a function of the number of data columns of a number of parameters."""
+    """Turn a number of parameters into a function of the number of data columns."""
     if callable(dimension):
         return dimension
     return partial(_fixed_dimension, whole("The dimension of a loss", dimension))
@@ -66,8 +66,8 @@ def _fixed_dimension(dimension: int, columns: int) -> int:
 # A first look at a loss on a few pairs of the data, before any long work starts.
 
 
-_GROSS = 0.05
-"""How far a gradient may be from the difference quotient, relative to the larger of the two."""
+_GRADIENT_TOLERANCE = 0.05
+"""The largest error of a gradient against the difference quotient, relative to the larger one."""
 
 _ModelFunction = Callable[[FloatArray], FloatArray]
 
@@ -75,7 +75,7 @@ _ModelFunction = Callable[[FloatArray], FloatArray]
 def probe(loss: Any, parts_at: PairFunction, data: FloatArray, labels: Any) -> FloatArray:
     """Return a loss's parts at `sample_pairs`, or raise `InputError` if it cannot take the data.
 
-    It must be finite and depend on nothing but the pair.
+    The loss must be finite and depend on nothing but the pair.
     """
     owner = f"Loss '{loss.name}'"
     check_columns(owner, loss.columns, data)
@@ -96,7 +96,7 @@ def _check_gradient(
 ) -> None:
     """Raise `InputError` if the gradient is far from difference quotients of the value.
 
-    Kinks are forgiven: at each pair, one of three models has to agree.
+    Kinks are allowed: at each pair, the gradient has to agree at one of three models.
     """
     rng = np.random.default_rng(0)
     worst: list[FloatArray] = []
@@ -110,7 +110,7 @@ def _check_gradient(
         worst.append(np.abs(slope - claimed) / scale)
     errors = np.min(worst, axis=0)
     # NaN agrees with nothing.
-    if not np.all(errors <= _GROSS):
+    if not np.all(errors <= _GRADIENT_TOLERANCE):
         raise InputError(
             f"The gradient of loss '{name}' disagrees with differences of its value: "
             f"it must be the derivative of the value in theta, one row per pair."
@@ -131,10 +131,10 @@ class GeneralLoss:
         Take theta (p,) and two blocks of m observations, and return f, shape (m,), and its
         gradient in theta, shape (m, p).
     name
-        How messages call it.
+        Its name in messages.
     dimension
-        The number of parameters p, or a function giving it for a number of data columns;
-        the number of columns, the label's not counted if `columns` names one, if left out.
+        The number of parameters p, or a function of the number of data columns that returns it.
+        The default is the number of columns, without the label if `columns` names one.
     columns, validate, description, shape, label_sizes
         As for `Loss`.
     batched
@@ -193,7 +193,7 @@ class GeneralLoss:
     def check(self, data: FloatArray, labels: Any = None) -> None:
         """Raise `InputError` unless the loss does on a few pairs what it should on all.
 
-        Labels as they were given tell whether the last column was text.
+        The original ``labels`` show whether the last column was text.
         """
         probe(self, self.parts_at, data, labels)
         dimension = self.dimension(column_count(data))
@@ -214,8 +214,8 @@ class GeneralLoss:
             last = self._parts(models[-1], first[-1:], second[-1:])
         if not np.allclose(together[-1:], last, rtol=1e-5, atol=1e-9, equal_nan=True):
             raise InputError(
-                f"Loss '{self.name}' says batched=True, but with one model per pair it gives other "
-                f"values than with each model alone: set batched=False."
+                f"Loss '{self.name}' declares batched=True, but with one model per pair it gives "
+                f"other values than with each model alone: set batched=False."
             )
 
     def _parts(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:

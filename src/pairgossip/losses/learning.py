@@ -1,4 +1,4 @@
-"""Data and loss tied together: what node k minimizes when it holds observation l."""
+"""Data and loss together: the objective of node k when it holds observation l."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pairgossip.losses.builtin import as_loss, difference, has_own_forms, higher
 from pairgossip.losses.general import GeneralLoss, check_models
 from pairgossip.losses.loss import Loss
 
-if TYPE_CHECKING:  # two megabytes that a device does not need
+if TYPE_CHECKING:  # two megabytes of code that a device does not need
     from numpy.random import SeedSequence
 
 # The risk of a model: its loss, averaged over all ordered pairs of observations.
@@ -79,7 +79,8 @@ def _number_labels(labels: Any, positive: Any) -> Any:
 def auc_of_scores(scores: Any, labels: Any, positive: Any = None) -> float:
     """Return the area under the ROC curve, ties counting one half.
 
-    The higher label is positive unless ``positive`` says which is; of text it must.
+    The higher label is positive, unless ``positive`` names the positive one. Text labels need
+    ``positive``.
     """
     labels = _number_labels(labels, positive)
     if (names := two_texts(labels)) is not None:
@@ -135,22 +136,22 @@ def _gradient_and_features(
 
 
 _ROWS_AT_ONCE = 64
-"""Rows of the n x n table of pair gradients held in memory at a time."""
+"""The number of rows of the n x n table of pair gradients in memory at a time."""
 
 
 class PairwiseLearning:
-    """What engines, steps and results ask of a learning problem.
+    """The interface of learning problems for engines, steps and results.
 
-    One that says nothing of something has none of it: no sites, no reports, no features of pairs.
+    A problem has no sites, reports or compiled gradients, unless it overrides the defaults.
 
     Attributes
     ----------
     n
-        How many nodes take part.
+        The number of nodes.
     data, loss
         All observations, one row each, and the loss at a pair of them.
     dimension
-        How many parameters a model has.
+        The number of parameters of a model.
     """
 
     n: int
@@ -160,11 +161,11 @@ class PairwiseLearning:
     site_of: IntArray | None = None
     """The site of every row, where nodes are sites."""
     set_sizes: IntArray | None = None
-    """How many rows each site has, where nodes are sites."""
+    """The number of rows of each site, where nodes are sites."""
     reports: Any = None
-    """The private reports at which nodes take gradients; None if at raw data."""
+    """The private reports at which nodes take gradients; None where they use the raw data."""
     judges_data = False
-    """Whether models are judged by the loss of `data` itself, so that compiled code may do it."""
+    """Whether models are judged by the loss on `data` itself, which compiled code may compute."""
 
     @property
     def compilable(self) -> bool:
@@ -175,14 +176,14 @@ class PairwiseLearning:
     def own_slope(self) -> Any:
         """The user's function that compiled code would call for gradients at pairs of `data`.
 
-        That is the gradient of a `GeneralLoss`, or phi' of the margin; None where compiled code
-        knows the form of the loss, or nodes hold anything else than single rows.
+        It is the gradient of a `GeneralLoss`, or phi' of the margin. It is None where compiled code
+        knows the form of the loss, or where nodes hold anything but single rows.
         """
         return None
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """What else than data and loss defines it, by name: a fit goes on only with the same."""
+        """What defines it besides data and loss, by name; a fit continues only if all are equal."""
         return {}
 
     def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -208,15 +209,15 @@ class PairwiseLearning:
         raise NotImplementedError
 
     def judged_by(self, build: Callable[[PairwiseLearning], Any]) -> Any:
-        """Return what judges models, made by a function that builds the judge of rows."""
+        """Return the judge of models, made by a function that builds the judge of rows."""
         return build(self)
 
     def steepest(self, radius: float, nodes: int) -> float:
-        """Bound the gradients of models up to a norm; infinite if nothing is known."""
+        """Bound the gradients of models up to a norm; return infinity if no bound is known."""
         return self.loss.lipschitz(self.data, radius) if isinstance(self.loss, Loss) else math.inf
 
     def for_trial(self, seed: SeedSequence) -> PairwiseLearning:
-        """Return the problem of one trial: itself where nothing about it is random."""
+        """Return the problem of one trial: itself where nothing in it is random."""
         return self
 
     def with_reports(self, reports: Any) -> PairwiseLearning:
@@ -225,21 +226,21 @@ class PairwiseLearning:
 
 
 def is_ordering(loss: Loss | GeneralLoss) -> bool:
-    """Whether a loss is that of AUC and ranking, 1{l > l'} phi(theta . (x - x'))."""
+    """Return whether a loss has the form of AUC and ranking, 1{l > l'} phi(theta . (x - x'))."""
     return isinstance(loss, Loss) and (
         (loss.features, loss.weights, loss.offsets) == (difference, higher_label, None)
     )
 
 
 def why_not_sketched(loss: Loss | GeneralLoss) -> str | None:
-    """Say why sums over the rows do not tell a loss's gradient over all pairs; None if they do."""
+    """Say why sums over rows do not determine a loss's gradient over all pairs; None if they do."""
     if not isinstance(loss, Loss) or not is_ordering(loss):
-        return "is no function of differences of scores"
-    return None if loss.phi.can_sketch else "has a function of the margin that no sketch knows"
+        return "is not a function of differences of scores"
+    return None if loss.phi.can_sketch else "has a function of the margin without a sketch"
 
 
 def can_sketch(loss: Loss | GeneralLoss) -> bool:
-    """Whether sums over the rows tell the gradient of a loss over all pairs."""
+    """Return whether sums over rows determine the gradient of a loss over all pairs."""
     return why_not_sketched(loss) is None
 
 
@@ -259,9 +260,9 @@ class LearningProblem(PairwiseLearning):
         self.dimension = self.loss.dimension(column_count(self.data))
 
     def name_positive(self, name: str | None) -> str | None:
-        """Return what results call the positive one of two classes; None where there is none.
+        """Return the name of the positive class in results; None where there is no such class.
 
-        ``name`` is that of the higher one, if it is more than a number.
+        ``name`` is the name of the higher class, if it is more than a number.
         """
         if is_ordering(self.loss):
             return name or name_higher(self.data[:, -1])
@@ -275,7 +276,7 @@ class LearningProblem(PairwiseLearning):
 
     @property
     def own_slope(self) -> Any:
-        """The gradient of a loss of any form, or phi' if compiled code does not know it."""
+        """The gradient of a `GeneralLoss`, or phi' if compiled code does not know it."""
         if isinstance(self.loss, GeneralLoss):
             return self.loss.functions[1]
         return None if self.compilable else self.loss.phi.derivative
@@ -326,7 +327,7 @@ class LearningProblem(PairwiseLearning):
         return gradients
 
     def _own_general_gradients(self, theta: FloatArray, loss: GeneralLoss) -> FloatArray:
-        """The same where a function takes one model: a call for each node, not for each pair."""
+        """Do the same for functions of one model: one call for each node, not for each pair."""
         gradients = np.empty((self.n, self.dimension))
         for node, model in enumerate(theta):
             own = np.repeat(self.data[node : node + 1], self.n, axis=0)
@@ -334,7 +335,7 @@ class LearningProblem(PairwiseLearning):
         return gradients
 
     def _own_ordering_gradients(self, theta: FloatArray) -> FloatArray:
-        """The same where a = x - x': scores of all observations under all models, then sums."""
+        """Do the same where a = x - x': scores of all observations under all models, then sums."""
         assert isinstance(self.loss, Loss)
         features, labels = self.data[:, :-1], self.data[:, -1]
         scores = theta @ features.T
@@ -347,11 +348,11 @@ class LearningProblem(PairwiseLearning):
 
 
 class WholeSetsLearning(PairwiseLearning):
-    """What site u minimizes when it holds the set of site v.
+    """The objective of site u when it holds the set of site v.
 
-    That is f summed over all pairs of their rows and scaled by n^2/N^2, so that the average over
-    all n^2 ordered pairs of sites is the objective over all N rows: a pair of sites weighs as many
-    pairs of rows as it has. A faster twin of the rows may be given to judge models by.
+    This is f, summed over all pairs of their rows and scaled by n^2/N^2, so that the average over
+    all n^2 ordered pairs of sites is the objective over all N rows: a pair of sites weighs as much
+    as its pairs of rows. ``judge`` is a faster twin of the rows that judges models.
     """
 
     def __init__(self, rows: PairwiseLearning, site_of: IntArray, judge: Any = None) -> None:
@@ -365,7 +366,7 @@ class WholeSetsLearning(PairwiseLearning):
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """What tells it from the same data and loss without groups."""
+        """What distinguishes it from the same data and loss without groups."""
         sites = hashlib.sha256(self.sets.site_of.tobytes()).hexdigest()
         return {"groups": f"whole sets {sites}", **self.rows.marks}
 
@@ -391,7 +392,7 @@ class WholeSetsLearning(PairwiseLearning):
         nodes: IntArray,
         held: IntArray,
     ) -> FloatArray:
-        """Sum values of pairs of rows over those of each pair of sites, shape (m, width)."""
+        """Sum the values of pairs of rows within each pair of sites, shape (m, width)."""
         sums = np.zeros((len(nodes), width))
         at_once = max(1, NUMBERS_PER_BLOCK // max(width, column_count(self.data)))
         for pairs in self.sets.row_pairs(np.asarray(nodes), np.asarray(held), at_once):
@@ -411,12 +412,12 @@ class WholeSetsLearning(PairwiseLearning):
         return sums * (self.n / self.rows.n)
 
     def for_trial(self, seed: SeedSequence) -> WholeSetsLearning:
-        """Return the problem of one trial: itself, unless its rows draw something."""
+        """Return the problem of one trial: itself, unless its rows are random."""
         drawn = self.rows.for_trial(seed)
         return self if drawn is self.rows else WholeSetsLearning(drawn, self.sets.site_of)
 
     def judged_by(self, build: Callable[[PairwiseLearning], Any]) -> WholeSetsLearning:
-        """Return the same sets, whose models are judged by what judges their rows."""
+        """Return the same sets, whose models are judged by the judge of their rows."""
         return WholeSetsLearning(self.rows, self.sets.site_of, build(self.rows))
 
     def steepest(self, radius: float, nodes: int) -> float:

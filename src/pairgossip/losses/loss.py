@@ -25,11 +25,11 @@ from pairgossip.losses.general import (
 )
 from pairgossip.losses.margins import margin
 
-# How steep a loss can be: the largest norm of its gradient over all pairs of some data.
+# The steepness of a loss: the largest norm of its gradient over all pairs of some data.
 
 
 _EXACT_UP_TO = 2**26
-"""Beyond this many numbers in all pairs' features, a loss's cheap bounds are used."""
+"""The largest number of feature values, over all pairs, for exact bounds; beyond, cheap ones."""
 
 
 def _steepness(
@@ -53,7 +53,7 @@ _SHAPES = ("vector", "matrix", "diagonal")
 class Loss:
     """A loss that depends on the model through one number per pair, the margin.
 
-    `Loss(my_features, "logistic")` is complete; everything else has a default.
+    `Loss(my_features, "logistic")` is complete; all other arguments have defaults.
 
     Parameters
     ----------
@@ -61,27 +61,27 @@ class Loss:
         Takes two blocks of m observations, each of shape (m, d) with any label last, or (m,)
         for one column of data, and returns a(x, y), shape (m, p).
     phi
-        What is made of the margin: one of `MARGINS` or its name, such as "logistic" or "hinge".
+        The function of the margin: one of `MARGINS` or its name, such as "logistic" or "hinge".
     weights, offsets
         w(x, y) >= 0 and b(x, y), shape (m,); None for 1 and for 0.
     name
-        How messages call it.
+        Its name in messages.
     dimension
-        The number of parameters p, or a function giving it for a number of data columns;
-        measured on one pair if left out.
+        The number of parameters p, or a function of the number of data columns that returns it.
+        By default it is measured on one pair.
     columns
-        What the columns of the data mean, as for a kernel; None for anything.
+        The meaning of the data columns, as for a kernel; None for any columns.
     validate
-        Further checks of the data, raising `InputError`.
+        A further check of the data, which raises `InputError`.
     risk
         Closed form of the average over all ordered pairs, own pairs included: takes models of
-        shape (r, p) and the data, returns shape (r,). Compared with the functions on a few rows.
+        shape (r, p) and the data, returns shape (r,). It is checked on a few rows.
     bounds
         Cheap bounds for data of many pairs: the largest w ||a||, and the smallest b.
     description
-        What is learned by minimizing it.
+        What minimizing it learns.
     shape
-        How theta is arranged: "vector"; "matrix", a symmetric matrix row by row; "diagonal",
+        The arrangement of theta: "vector"; "matrix", a symmetric matrix row by row; "diagonal",
         the diagonal of a matrix.
     label_sizes
         Whether the sizes of labels matter, as for a kernel.
@@ -141,9 +141,9 @@ class Loss:
     def lipschitz(self, data: FloatArray, radius: float = math.inf) -> float:
         """Return a bound on the norm of the gradient over all pairs of the data.
 
-        It is the largest value over all models of norm up to `radius`: exact up to a few
-        thousand observations, and beyond wherever the loss has no cheap `bounds`. It is
-        infinite if phi is arbitrarily steep, as the squared hinge is without a radius.
+        The bound covers all models of norm up to `radius`. It is exact up to a few thousand
+        observations, and for more where the loss has no cheap `bounds`. It is infinite if phi is
+        arbitrarily steep, as the squared hinge is without a radius.
         """
         if not radius >= 0:
             raise InputError(
@@ -165,8 +165,8 @@ class Loss:
     def check(self, data: FloatArray, labels: Any = None, *, trusted: bool = False) -> None:
         """Raise `InputError` unless the loss does on a few pairs what it should on all.
 
-        Labels as they were given tell whether the last column was text. Closed forms that are
-        trusted are not compared.
+        The original ``labels`` show whether the last column was text. With ``trusted`` the closed
+        forms are not checked.
         """
         parts = probe(self, self.parts_at, data, labels)
         check_dimension(self.name, parts.shape[1] - 2, self.dimension(column_count(data)))
@@ -201,7 +201,7 @@ class Loss:
             (longest, lowest), lengths = self.bounds(rows), w * np.linalg.norm(a, axis=1)
             if not (lengths.max() <= longest * (1.0 + 1e-9) and b.min() >= lowest - 1e-9):
                 raise InputError(
-                    f"Loss '{self.name}' has bounds= that say w ||a|| <= {longest:g} and b >= "
+                    f"Loss '{self.name}' has bounds= that promise w ||a|| <= {longest:g} and b >= "
                     f"{lowest:g}, but they reach {lengths.max():g} and {b.min():g} on a few rows: "
                     "correct them, or leave them out."
                 )

@@ -1,6 +1,6 @@
 """Convex functions of a margin u, small where a pair is ordered well, and the facts about each.
 
-A new function is an entry of `MARGINS`; for compiled code it also has a `Phi`.
+A new function is an entry of `MARGINS`; for compiled code it also needs a `Phi`.
 """
 
 from __future__ import annotations
@@ -44,30 +44,30 @@ class Pieces(NamedTuple):
     values: tuple[Piece, ...]
     slopes: tuple[Piece, ...]
     curvatures: tuple[Piece, ...]
-    """A kink of the function itself is rounded off."""
+    """The hinge's own kink is smoothed here, since its curvature is not a function."""
 
 
 class Strip(NamedTuple):
-    """Where phi' is analytic, which tells how well polynomials approximate it."""
+    """The strip on which phi' is analytic, which bounds the error of approximating polynomials."""
 
     pole: float
     """The imaginary part of the pole nearest to the real line."""
     largest_slopes: Callable[[FloatArray], FloatArray]
-    """Bounds on |phi'| up to given imaginary parts."""
+    """Bounds |phi'| up to the given imaginary parts."""
 
 
 @dataclass(frozen=True)
 class Margin:
     """A function phi of the margin, elementwise on arrays.
 
-    Values too large for floating point are infinite, without a warning. A function that says
-    nothing of something has none of it: without a code `minimize` compiles its derivative, and
-    without pieces, a strip or being quadratic it cannot be sketched.
+    Values too large for floating point are infinite, without a warning. Facts with a default are
+    optional: without a code `minimize` compiles the derivative, and a function that has no pieces
+    and no strip and is not quadratic cannot be sketched.
 
     Parameters
     ----------
     code, name
-        How compiled code, if any, and messages call it.
+        Its number in compiled code, None if there is none, and its name in messages.
     value, derivative
         phi and phi'. At the kink of the hinge, u = 1, the subgradient taken is 0.
     slope_bound
@@ -76,13 +76,13 @@ class Margin:
         Takes scores x and y of shapes (r, a) and (r, b) and returns the sums of phi(x - y) over all
         pairs of each row, shape (r,), in near-linear time.
     tolerance
-        How far sketched slopes may be off, relative to the mean slope of a pair.
+        The largest error of sketched slopes, relative to the mean slope of a pair.
     flat_from
-        The margin from which on a pair costs no less; infinite if the function falls forever.
+        The margin beyond which the function no longer falls; infinite if it falls forever.
     pieces
-        What it is made of if it has kinks: scores are sketched by bins.
+        Its polynomial pieces, if it has kinks: scores are then sketched by bins.
     strip, curvature
-        Where it is analytic, and phi'': scores are sketched by polynomials.
+        The strip where phi' is analytic, and phi'': scores are then sketched by polynomials.
     is_quadratic
         Whether it is a polynomial of degree 2, whose minimum follows from moments.
     """
@@ -102,18 +102,18 @@ class Margin:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether polynomials sketch scores for it, and not counts in bins."""
+        """Whether scores are sketched by polynomials, and not by counts in bins."""
         return self.pieces is None
 
     @property
     def can_sketch(self) -> bool:
-        """Whether a sketch of scores tells its sums over pairs."""
+        """Whether its sums over pairs follow from a sketch of scores."""
         is_analytic = self.strip is not None or self.is_quadratic
         return self.pieces is not None or (is_analytic and self.curvature is not None)
 
     @property
     def has_jump(self) -> bool:
-        """Whether phi' jumps at a kink, where any slope in between may be the best."""
+        """Whether phi' jumps at a kink, where any slope in between is a subgradient."""
         pieces = () if self.pieces is None else self.pieces.slopes
         return any(piece.constant + piece.linear * piece.kink != 0 for piece in pieces)
 
@@ -261,18 +261,18 @@ def margin(phi: str | Margin) -> Margin:
 
 
 def _add_facts(phi: Margin, code: Phi) -> Margin:
-    """Return a function with all that is known of the built-in one, unless it says so itself.
+    """Return a function with the facts of the built-in one of this code, where it has none.
 
-    Raise `InputError` if compiled code, which goes by the code, would compute something else.
+    Raise `InputError` if compiled code, which goes by the code, would compute other values.
     """
-    known, grid = next(each for each in MARGINS.values() if each.code is code), np.arange(-9, 9)
-    for mine, theirs in ((phi.value, known.value), (phi.derivative, known.derivative)):
+    built_in, grid = next(each for each in MARGINS.values() if each.code is code), np.arange(-9, 9)
+    for mine, theirs in ((phi.value, built_in.value), (phi.derivative, built_in.derivative)):
         if mine is not theirs and not np.allclose(mine(grid / 3), theirs(grid / 3)):
             raise InputError(
-                f"Margin '{phi.name}' has the code of '{known.name}' but other values: "
+                f"Margin '{phi.name}' has the code of '{built_in.name}' but other values: "
                 f"give a pg.GeneralLoss its value and gradient instead."
             )
     if phi.can_sketch:
         return phi
-    named = replace(known, name=phi.name, slope_bound=phi.slope_bound)
+    named = replace(built_in, name=phi.name, slope_bound=phi.slope_bound)
     return replace(named, value=phi.value, derivative=phi.derivative)

@@ -21,7 +21,7 @@ from pairgossip.errors import InputError
 
 
 def _norms(theta: FloatArray) -> FloatArray:
-    """Return the Euclidean norms of models (..., p), however large."""
+    """Return the Euclidean norms of models (..., p), without overflow."""
     with np.errstate(over="ignore"):
         plain = np.sqrt(np.square(theta).sum(axis=-1))
     if np.isfinite(plain).all():
@@ -48,7 +48,7 @@ def symmetric(theta: FloatArray) -> FloatArray:
     side = math.isqrt(np.shape(theta)[-1])
     if side * side != np.shape(theta)[-1]:
         raise InputError(
-            f"PSD is about square matrices, but the model has {np.shape(theta)[-1]} parameters: "
+            f"PSD needs square matrices, but the model has {np.shape(theta)[-1]} parameters: "
             f"use it with a loss of full matrices, such as 'metric-hinge'."
         )
     square = np.asarray(theta).reshape(*np.shape(theta)[:-1], side, side)
@@ -56,7 +56,7 @@ def symmetric(theta: FloatArray) -> FloatArray:
 
 
 _MOST_STEPS = 100
-"""Newton's method takes 5 to 10; the bound is for numbers that are not finite."""
+"""The largest number of Newton steps. They take 5 to 10, unless numbers are not finite."""
 
 
 def _inside_metric(z: FloatArray, metric: FloatArray) -> FloatArray:
@@ -68,7 +68,7 @@ def _inside_metric(z: FloatArray, metric: FloatArray) -> FloatArray:
 
 
 def _onto_ball_in_metric(z: FloatArray, metric: FloatArray, radius: float) -> FloatArray:
-    """Minimize the same over a ball: theta_q = -z_q/(h_q + mu), with mu such that it has norm R.
+    """Minimize the same over a ball: theta_q = -z_q/(h_q + mu), with mu such that ||theta|| = R.
 
     1/||theta|| is concave in mu and grows: Newton's method for 1/||theta|| = 1/R rises to the root.
     """
@@ -96,7 +96,7 @@ def _barrier(inside: Any) -> FloatArray:
 
 
 def _check_radius(radius: float) -> None:
-    """Raise `InputError` unless a ball is a proper one."""
+    """Raise `InputError` unless the radius is finite and positive."""
     if not (is_number(radius) and math.isfinite(radius) and radius > 0):
         raise InputError(
             f"The radius of a constraint is {radius}: give a finite number > 0, "
@@ -105,17 +105,17 @@ def _check_radius(radius: float) -> None:
 
 
 def _check_strength(strength: float) -> None:
-    """Raise `InputError` unless a penalty is one."""
+    """Raise `InputError` unless the strength is finite and not negative."""
     if not (is_number(strength) and math.isfinite(strength) and strength >= 0):
         raise InputError(f"The strength of a penalty is {strength}: give a finite number >= 0.")
 
 
 _SLACK = 1e-9
-"""How far outside its set a model may be, relative to the set's size, by rounding alone."""
+"""The distance outside its set, relative to the set's size, that is taken for rounding."""
 
 
 class Proximal(ABC):
-    """What every proximal map has; a number that one does not use has a value of no effect."""
+    """The interface of all proximal maps; unused numbers have values without effect."""
 
     on_line: bool = True
     """Whether T(z; gamma, t) is always a multiple of z."""
@@ -218,7 +218,7 @@ class Box(Proximal):
 
 @dataclass(frozen=True)
 class L1(Proximal):
-    """The penalty strength ||theta||_1, which sets small coordinates to 0."""
+    """The penalty strength * ||theta||_1, which sets small coordinates to 0."""
 
     strength: float = field()
     on_line = False
@@ -235,7 +235,7 @@ class L1(Proximal):
 
 @dataclass(frozen=True)
 class SquaredL2(Proximal):
-    """The penalty strength ||theta||^2."""
+    """The penalty strength * ||theta||^2."""
 
     strength: float = field()
 
@@ -251,13 +251,13 @@ class SquaredL2(Proximal):
 class PSD(Proximal):
     """Positive semidefinite matrices, flattened row by row, of Frobenius norm up to a radius.
 
-    The adaptive step then has one number for the whole matrix, the root mean square of its metric,
-    as the nearest matrix in a metric of its own for each entry has no closed form.
+    The adaptive step then uses one number for the whole matrix, the root mean square of its metric,
+    as the nearest matrix has no closed form where every entry has its own metric.
 
     Parameters
     ----------
     radius
-        The largest norm; None for any.
+        The largest norm; None for no limit.
     """
 
     radius: float = field()
@@ -287,10 +287,10 @@ class PSD(Proximal):
 
 @dataclass(frozen=True)
 class Combined(Proximal):
-    """A penalty and a constraint: the constraint's projection after the penalty's map.
+    """A penalty and a constraint: the penalty's map, then the constraint's projection.
 
-    That order is exact for the pairs offered: squared l2 or l1 with a ball, l1 with a box, squared
-    l2 with a cone.
+    This order is exact for the pairs allowed here: squared l2 or l1 with a ball, l1 with a box,
+    squared l2 with a cone.
     """
 
     penalty: L1 | SquaredL2
@@ -300,7 +300,7 @@ class Combined(Proximal):
         kinds = (type(self.penalty), type(self.constraint))
         if kinds not in _COMBINATIONS:
             raise InputError(
-                f"{kinds[0].__name__} with {kinds[1].__name__} is not offered: "
+                f"{kinds[0].__name__} with {kinds[1].__name__} is not supported: "
                 f"combine SquaredL2 or L1 with Ball, L1 with Box, or SquaredL2 with PSD."
             )
         object.__setattr__(self, "on_line", self.penalty.on_line and self.constraint.on_line)
@@ -335,10 +335,10 @@ def as_proximal(constraint: Any = None, penalty: Any = None) -> Proximal:
     return limits or price or Unconstrained()
 
 
-def _one_of(kinds: tuple[type, ...], given: Any, role: str) -> Any:
-    if given is None or isinstance(given, Unconstrained):
+def _one_of(kinds: tuple[type, ...], value: Any, role: str) -> Any:
+    if value is None or isinstance(value, Unconstrained):
         return None
-    if not isinstance(given, kinds):
+    if not isinstance(value, kinds):
         names = ", ".join(kind.__name__ for kind in kinds)
-        raise InputError(f"A {role} is one of {names} or None, but got {type(given).__name__}.")
-    return given
+        raise InputError(f"A {role} is one of {names} or None, but got {type(value).__name__}.")
+    return value

@@ -1,4 +1,4 @@
-"""Step sizes gamma(t): what multiplies the accumulated gradients at time t.
+"""Step sizes gamma(t), by which the accumulated gradients are multiplied at time t.
 
 They are positive and never increase; gamma(0) means gamma(1).
 """
@@ -20,8 +20,8 @@ from pairgossip.errors import InputError
 StepSize = Callable[[Any], Any]
 """A function of the time, a number or an array, that gives the step sizes."""
 
-_ADDED_ONE_BY_ONE = 2**20
-"""How many terms of a sum of powers are added before an integral does the rest."""
+_DIRECT_TERMS = 2**20
+"""The number of terms of a sum of powers that are added one by one; an integral adds the rest."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PowerStep:
     scale
         The first step size, a positive number.
     exponent
-        From 0, a constant, to less than 1.
+        From 0, which makes it constant, to less than 1.
     """
 
     scale: float
@@ -49,7 +49,7 @@ class PowerStep:
 
     @property
     def name(self) -> str:
-        """How messages and tables call it."""
+        """Its name in messages and tables."""
         kinds = {0.0: "constant", 0.5: "inverse-sqrt"}
         return kinds.get(self.exponent, f"power-{self.exponent:g}")
 
@@ -60,7 +60,7 @@ class PowerStep:
     def __call__(self, t: Any) -> Any:
         """Return the step size at a time, or at every time of an array."""
         time = np.maximum(t, 1.0)
-        # The square root is rounded correctly, a power need not be.
+        # A square root is rounded correctly; a power need not be.
         slowed = np.sqrt(time) if self.exponent == 0.5 else time**self.exponent
         sizes = self.scale / slowed
         return sizes if np.ndim(t) else float(sizes)
@@ -127,7 +127,7 @@ def step_values(step: StepSize, times: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class AnyStep:
-    """A user's step size, made to take arrays of any shape."""
+    """A user's step size, wrapped to take arrays of any shape."""
 
     function: StepSize
     name: str = "custom"
@@ -140,7 +140,7 @@ class AnyStep:
 def check_steps(step: Any, horizon: float) -> None:
     """Raise `InputError` unless step sizes are positive and never increase up to a horizon.
 
-    A function of the user's is tried on all times up to 64 and on a logarithmic grid beyond.
+    A user's function is tried at all times up to 64 and on a logarithmic grid beyond.
     """
     if isinstance(step, PowerStep | AdaptiveStep):
         return
@@ -174,7 +174,7 @@ def step_sum(step: StepSize, horizon: int) -> float:
         return math.fsum((first, *_block_sums(step, horizon)))
     if step.exponent == 0.0:
         return step.scale * horizon
-    direct = min(horizon, _ADDED_ONE_BY_ONE)
+    direct = min(horizon, _DIRECT_TERMS)
     return math.fsum((first, *_block_sums(step, direct), _power_tail(step, direct, horizon)))
 
 
@@ -186,9 +186,9 @@ def _block_sums(step: StepSize, end: int) -> list[float]:
 
 
 def _power_tail(step: PowerStep, start: int, end: int) -> float:
-    """Sum scale t^-exponent over start <= t < end by Euler and Maclaurin's formula.
+    """Sum scale t^-exponent over start <= t < end by the Euler-Maclaurin formula.
 
-    From a million on, the terms left out are below the rounding of those kept.
+    From a million on, the omitted terms are below the rounding of the others.
     """
     rise = 1.0 - step.exponent
 

@@ -1,12 +1,13 @@
 """Sums of log(1 + e^-(x - y)) over all pairs of two sets of scores, in near-linear time.
 
-With u = x - y and scores in panels of width 2, a pair of panels is treated in one of three ways.
+With u = x - y and scores in panels of width 2, each pair of panels takes one of three ways.
 
 - Near each other: log(1 + e^-u) is a polynomial in each argument to working precision, so the
   sum over the pairs of scores is a bilinear form of the panels' Chebyshev moments.
 - Far apart in the right order: e^-u - e^-2u / 2 + e^-3u / 3 - ... is short; exponentials of
   sums are products, so one upward pass over the panels is enough.
-- Far apart in the wrong order: the same in -u, plus -u itself, summed over the gaps crossed.
+- Far apart in the wrong order: the same series in -u, plus -u itself, summed over the gaps
+  crossed.
 
 No step subtracts nearly equal numbers, so the error is relative to the sum for any scores.
 """
@@ -30,31 +31,31 @@ from pairgossip.arrays import FloatArray, IntArray
 
 
 COARSE = 2.0**50
-"""Scores so far above the lowest x that adding 1 to them means nothing."""
+"""The height above the lowest x from which adding 1 to a score is lost in rounding."""
 
 
 def hinge_sums(above: FloatArray, below: FloatArray) -> FloatArray:
     """Sum the hinge of x - y over x in a row of `above` and y in the same row of `below`.
 
-    Takes shapes (r, a) and (r, b), returns shape (r,), as the other functions of sums do.
+    The shapes are (r, a) and (r, b), and (r,) for the result, as in the other functions of sums.
     """
     _, passed, weights = _sweep(*_measure_from_lowest(above, below))
     return np.einsum("ij,ij->i", weights, passed)
 
 
 def squared_hinge_sums(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Sum the squared hinge of x - y likewise."""
+    """Sum the squared hinge of x - y in the same way."""
     gaps, passed, weights = _sweep(*_measure_from_lowest(above, below))
     return np.einsum("ij,ij->i", weights, _doubled_means(gaps, passed))
 
 
 def smoothed_hinge_sums(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Sum the smoothed hinge of x - y likewise."""
+    """Sum the smoothed hinge of x - y in the same way."""
     return _smoothed_sums(*_measure_from_lowest(above, below))
 
 
 def squared_sums(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Sum (1 - (x - y))^2 likewise."""
+    """Sum (1 - (x - y))^2 in the same way."""
     means = (1.0 - (above.mean(axis=1) - below.mean(axis=1))) ** 2
     return (means + above.var(axis=1) + below.var(axis=1)) * above.shape[1] * below.shape[1]
 
@@ -73,7 +74,7 @@ def _sweep(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatA
 
 
 def _smoothed_sums(x: FloatArray, y: FloatArray) -> FloatArray:
-    # Where y + 1 cannot be told from y, the smooth part of the function is beyond rounding.
+    # Where y + 1 nearly rounds to y, the smooth part of the function is lost in rounding.
     coarse = y.max(axis=1) >= COARSE
     if coarse.any():
         sums = np.empty(len(x))
@@ -105,16 +106,16 @@ def _doubled_means(gaps: FloatArray, passed: FloatArray) -> FloatArray:
 # Scores laid out in panels of width 2, and their Chebyshev moments panel by panel.
 #
 # A score is s = 2 k + t with a whole number k, its panel, and t in [-1, 1]; both are exact. Only
-# panels that hold scores are kept, and distances are bounded, so that scores may spread at will.
+# panels that hold scores are kept, and distances are bounded, so that any spread of scores works.
 
 
 _IndexArray = NDArray[np.intp]
 
 WIDTH = 2.0
-FAR = 512
-"""A distance in panels over which exponentials have vanished: e^-1024 is 0."""
+VANISHING_DISTANCE = 512
+"""A distance, in panels, over which exponentials vanish: e^-1024 is 0."""
 _BLOCK = 2**14
-"""How many scores are summed at a time: they stay in the cache, and short sums round less."""
+"""The number of scores in one sum: they stay in the cache, and short sums round less."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class _Panels:
     gap: FloatArray
     """The distance, in panels, to the previous panel of the row; 0 for a row's first."""
     position: NDArray[np.int64]
-    """True distances where small, at least `FAR` otherwise and between rows."""
+    """Positions with true distances where small; gaps and rows are `VANISHING_DISTANCE` apart."""
 
     def up_to(self, values: FloatArray) -> FloatArray:
         """Sum values over the panels of the same row up to each panel, itself included."""
@@ -153,7 +154,7 @@ class _Panels:
 
 
 def _lay_out(scores: FloatArray, degree: int) -> _Side:
-    """Find the panels of scores (r, n), and the scores' moments up to a degree, not included."""
+    """Find the panels of scores (r, n), and the scores' moments below a degree."""
     ordered = np.sort(scores, axis=1)
     panels = np.rint(ordered / WIDTH)
     begins = np.ones(ordered.shape, dtype=np.bool_)
@@ -175,7 +176,9 @@ def join(first: _Side, second: _Side) -> tuple[_Panels, _IndexArray, _IndexArray
     kept = ~same_row | (gaps > 0)
     place = np.empty(len(order), dtype=np.intp)
     place[order] = np.cumsum(kept) - 1
-    steps = np.where(same_row, np.minimum(gaps, FAR), FAR)[kept].astype(np.int64)
+    steps = np.where(same_row, np.minimum(gaps, VANISHING_DISTANCE), VANISHING_DISTANCE)[
+        kept
+    ].astype(np.int64)
     joined = _Panels(row[kept], gaps[kept], np.cumsum(steps))
     return joined, place[: len(first.panel)], place[len(first.panel) :]
 
@@ -205,25 +208,25 @@ def _add_moments(sums: FloatArray, places: FloatArray, runs: _IndexArray) -> Non
 
 
 DEGREE = 19
-"""How many Chebyshev polynomials carry the logistic function over a pair of panels."""
-NEAR = 4
-"""Panels up to this far apart are near each other: others are more than 8 apart in score."""
+"""The number of Chebyshev polynomials for the logistic function over a pair of panels."""
+NEAR_PANELS = 4
+"""The largest distance of near panels, in panels; scores of far panels are more than 8 apart."""
 RATES = np.arange(1.0, 5.0)
-"""The exponentials kept for far panels: the next one is e^-32 times the first."""
+"""The rates of the exponentials for far panels: the next one is e^-32 times the first."""
 _PANELS_AT_ONCE = 2**11
 
 
 def logistic_sums(above: FloatArray, below: FloatArray) -> FloatArray:
     """Sum log(1 + e^-(x - y)) over x in a row of `above` and y in the same row of `below`.
 
-    Takes shapes (r, a) and (r, b), returns shape (r,).
+    The shapes are (r, a) and (r, b), and (r,) for the result.
     """
     upper, lower = _lay_out(above, DEGREE), _lay_out(below, DEGREE)
     panels, x, y = join(upper, lower)
     sums = _wrong_order(panels, x, upper.moments, y, lower.moments)
-    sums[x] += _near(upper, panels.position[x], lower, panels.position[y])
-    sums[x] += _far(panels, x, upper.moments, y, lower.moments)
-    sums[y] += _far(panels, y, lower.moments, x, upper.moments)
+    sums[x] += _sum_near(upper, panels.position[x], lower, panels.position[y])
+    sums[x] += _sum_far(panels, x, upper.moments, y, lower.moments)
+    sums[y] += _sum_far(panels, y, lower.moments, x, upper.moments)
     return np.asarray(np.bincount(panels.row, weights=sums, minlength=len(above)), np.float64)
 
 
@@ -238,13 +241,13 @@ def _polynomials() -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=1)
 def _forms() -> FloatArray:
-    """Return the bilinear forms of log(1 + e^-u), for x from -NEAR to NEAR panels above y.
+    """Return the bilinear forms of log(1 + e^-u), for x up to NEAR_PANELS panels below or above y.
 
     Where y is above, the distance of the panels is taken out: `_wrong_order` adds it. The forms
-    are stacked, shape ((2 NEAR + 1) DEGREE, DEGREE), to act on moments of y side by side.
+    are stacked, shape ((2 NEAR_PANELS + 1) DEGREE, DEGREE), to act on moments of y side by side.
     """
     points, to_coefficients = _polynomials()
-    distances = np.arange(-NEAR, NEAR + 1.0)[:, None, None]
+    distances = np.arange(-NEAR_PANELS, NEAR_PANELS + 1.0)[:, None, None]
     u = WIDTH * distances + points[None, None, :] - points[None, :, None]
     values = np.logaddexp(0.0, -u) + WIDTH * np.minimum(distances, 0.0)
     return (to_coefficients @ values @ to_coefficients.T).reshape(-1, DEGREE)
@@ -258,10 +261,10 @@ def _exponentials(sign: float) -> FloatArray:
 
 
 def tables() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what a compiled twin needs of this file, contiguous.
+    """Return the tables for a compiled twin, contiguous.
 
-    The bilinear forms, axes (distance, x, y), and the coefficients of e^-(rate t) with the signs
-    and weights of the series, and of e^(rate t), both with axes (degree, rate).
+    They are the bilinear forms, axes (distance, x, y); the coefficients of e^-(rate t) with the
+    signs and weights of the series; and those of e^(rate t), both with axes (degree, rate).
     """
     forms = _forms().reshape(-1, DEGREE, DEGREE).transpose(0, 2, 1)
     return np.ascontiguousarray(forms), _exponentials(-1.0) * _weights(), _exponentials(1.0)
@@ -272,30 +275,30 @@ def _weights() -> FloatArray:
     return np.where(RATES % 2 == 1, 1.0, -1.0) / RATES
 
 
-def _near(upper: _Side, own: IntArray, lower: _Side, theirs: IntArray) -> FloatArray:
+def _sum_near(upper: _Side, own: IntArray, lower: _Side, theirs: IntArray) -> FloatArray:
     """Sum over near panels, for every panel of the upper side; positions are given."""
     sums = np.empty(len(own))
-    distances = np.arange(-NEAR, NEAR + 1)
+    distances = np.arange(-NEAR_PANELS, NEAR_PANELS + 1)
     padded = np.concatenate((lower.moments, np.zeros((1, DEGREE))))
     for start in range(0, len(own), _PANELS_AT_ONCE):
         chunk = slice(start, start + _PANELS_AT_ONCE)
-        wanted = own[chunk, None] - distances
-        at = np.minimum(np.searchsorted(theirs, wanted), len(theirs) - 1)
-        # What is not there has the moments of the row of zeros at the end.
-        at = np.where(theirs[at] == wanted, at, len(theirs))
+        sought = own[chunk, None] - distances
+        at = np.minimum(np.searchsorted(theirs, sought), len(theirs) - 1)
+        # Panels that do not exist take the row of zeros at the end.
+        at = np.where(theirs[at] == sought, at, len(theirs))
         met = padded[at].reshape(len(at), -1) @ _forms()
         sums[chunk] = np.einsum("ij,ij->i", upper.moments[chunk], met)
     return sums
 
 
-def _far(
+def _sum_far(
     panels: _Panels, x: _IndexArray, upper: FloatArray, y: _IndexArray, lower: FloatArray
 ) -> FloatArray:
     """Sum e^-u - e^-2u / 2 + ... over the far panels below, for every panel x."""
     risen = panels.spread(y, lower @ _exponentials(1.0)).T.copy()
     reach = 1
-    # Each pass doubles how far below the sums reach, until everything farther has faded.
-    while reach < min(risen.shape[1], FAR):
+    # Each pass doubles the reach of the sums below, until all terms farther away vanish.
+    while reach < min(risen.shape[1], VANISHING_DISTANCE):
         fade = _fading(panels.position[reach:] - panels.position[:-reach])
         risen[:, reach:] += fade * risen[:, :-reach]
         reach *= 2
@@ -307,7 +310,7 @@ def _far(
 
 def _fading(distance: IntArray) -> FloatArray:
     """Return e^-(rate WIDTH distance), one row per rate."""
-    # A panel with nothing far below is paired with the last one: it must not overflow.
+    # A panel without far panels below is paired with the last one: this must not overflow.
     once = np.exp(-WIDTH * np.maximum(distance, 0))
     return np.cumprod(np.broadcast_to(once, (len(RATES), len(once))), axis=0)
 
@@ -315,7 +318,7 @@ def _fading(distance: IntArray) -> FloatArray:
 def _wrong_order(
     panels: _Panels, x: _IndexArray, upper: FloatArray, y: _IndexArray, lower: FloatArray
 ) -> FloatArray:
-    """Sum -u over pairs in the wrong order: panels' distances, and for far ones the places."""
+    """Sum -u over pairs in the wrong order: distances of panels, and for far ones places within."""
     held = panels.spread(x, upper[:, :2])
     other = panels.spread(y, lower[:, :2])
     up_to = panels.up_to(held[:, 0])
@@ -331,4 +334,4 @@ def _wrong_order(
 
 def _last_far_below(panels: _Panels) -> _IndexArray:
     """Find the nearest of the far panels below each panel, in any row; -1 if there is none."""
-    return np.searchsorted(panels.position, panels.position - NEAR - 1, side="right") - 1
+    return np.searchsorted(panels.position, panels.position - NEAR_PANELS - 1, side="right") - 1

@@ -1,8 +1,9 @@
 """Sums of hinge functions of differences of scores, from counts and sums of scores in bins.
 
 The slope of a hinge function is straight between its kinks: pieces (a + b u) for u < k. A row reads
-from the others' bins how many of their scores are beyond its own plus or minus k, and their sum:
-exactly for all bins but the one that is cut, whose scores are taken to have a straight density.
+from the others' bins the number and the sum of the scores beyond its own score plus or minus k.
+They are exact for all bins but the one that is cut, whose scores are taken to have a straight
+density.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from pairgossip.losses.margins import Margin, Piece
 from pairgossip.solvers.polynomials import PairSums
 
 _SIZES = (256, 512, 1024)
-"""Numbers of bins; a few only, so that nodes agree on one."""
+"""The numbers of bins to choose from, few enough that nodes agree on one."""
 LARGEST_BINS = _SIZES[-1]
 _EVEN_POWERS = np.array([1.0, 1 / 2, 1 / 3])
 """Mean powers 0, 1 and 2 of numbers that are spread evenly from 0 to 1."""
 
 
 class ScoreBins:
-    """A sketch of scores by how many there are in each bin, their sum and that of their squares.
+    """A sketch of scores: their number in each bin, their sum and the sum of their squares.
 
     Parameters
     ----------
     phi
-        The function of differences, made of pieces.
+        The function of differences, which has pieces.
     low, high
         The range of the scores, divided into bins of equal width.
     order
-        How many bins there are.
+        The number of bins.
     """
 
     parts = 3
@@ -44,7 +45,7 @@ class ScoreBins:
 
     @property
     def size(self) -> int:
-        """How many numbers are averaged per grade."""
+        """The number of numbers averaged per grade."""
         return self.parts * self.order
 
     def features(self, scores: FloatArray) -> FloatArray:
@@ -54,7 +55,7 @@ class ScoreBins:
     def add_up(
         self, features: FloatArray, weights: FloatArray, owner: IntArray | None, owners: int
     ) -> FloatArray:
-        """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
+        """Return sums over each owner's rows, shape (owners, size); over all rows without owner."""
         bins = np.minimum(features.astype(np.intp), self.order - 1)
         where = bins if owner is None else owner * self.order + bins
         inside, sums = features - bins, np.empty((owners, self.parts, self.order))
@@ -66,7 +67,7 @@ class ScoreBins:
     def read(self, features: FloatArray, others: FloatArray, *, below: bool) -> PairSums:
         """Return the sums over other rows, given their averages, one for all or one per row.
 
-        ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
+        The sums are of phi(s - s') if the others have lower grades (``below``), else of
         phi(s' - s).
         """
         tails = _BinTails(others.reshape(len(others), len(_EVEN_POWERS), self.order))
@@ -78,7 +79,7 @@ class ScoreBins:
         for piece in self._pieces.slopes:
             slope, cut = self._sum(piece, features, tails, sign)
             slopes += slope
-            # The slope at the kink, and how much it changes over the bin that is cut.
+            # The slope at the kink, and its change over the bin that is cut.
             errors += cut * (
                 abs(piece.constant + piece.linear * piece.kink) + abs(piece.linear) * self._width
             )
@@ -87,14 +88,14 @@ class ScoreBins:
     def read_several(
         self, features: Sequence[FloatArray], others: Sequence[FloatArray], below: Sequence[bool]
     ) -> list[PairSums]:
-        """Return what `read` does of several sets of rows, each with its own others."""
+        """Return the results of `read` for several sets of rows, each with its own others."""
         each = zip(features, others, below, strict=True)
         return [self.read(mine, theirs, below=side) for mine, theirs, side in each]
 
     def _sum(
         self, piece: Piece, own: FloatArray, tails: _BinTails, sign: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Return a piece summed over others with u < kink, and how many of those are uncertain."""
+        """Return a piece summed over others with u < kink, and the number of uncertain ones."""
         sums, uncertain = tails.above(own - sign * piece.kink / self._width)
         if sign < 0:  # the others are above, and those up to the kink count
             sums = tails.all - sums
@@ -107,7 +108,7 @@ class ScoreBins:
 
 
 class CountBins(ScoreBins):
-    """The same by how many scores there are in each bin alone, as if spread evenly over it."""
+    """A sketch of scores by their number in each bin alone, as if spread evenly over the bin."""
 
     parts = 1
 
@@ -120,8 +121,8 @@ class CountBins(ScoreBins):
 class _BinTails:
     """The number, the sum and the sum of squares of scores above any point, from their bins.
 
-    The scores of a bin are taken to be spread evenly around their mean, as far as their variance
-    says: a bin of one score is cut exactly.
+    The scores of a bin are taken to be spread evenly around their mean, with their variance: a bin
+    of one score is cut exactly.
     """
 
     def __init__(self, bins: FloatArray) -> None:
@@ -140,7 +141,7 @@ class _BinTails:
         return self._above[..., 0]
 
     def above(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sums over scores above points, shape (3, m), and how many may be wrong."""
+        """Return sums over scores above points, shape (3, m), and the number that may be wrong."""
         bins = self._count.shape[1]
         cut = np.clip(np.floor(points), 0, bins - 1).astype(np.intp)
         row = np.arange(len(points)) if len(self._count) > 1 else np.zeros(1, dtype=np.intp)
@@ -161,7 +162,7 @@ class _BinTails:
 
 
 def choose_bins(order: int, error: float, tolerance: float) -> int:
-    """Return how many bins to use where this many had slopes off by an error, of a tolerance."""
+    """Return the number of bins to use after ``order`` bins gave slopes with this error."""
     if error <= tolerance:
         return order
     return next((size for size in _SIZES if size > order), order)

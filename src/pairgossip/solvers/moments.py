@@ -21,23 +21,23 @@ from pairgossip.solvers.polynomials import add_rows, members_of
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 _SCALES = np.geomspace(1e-3, 1e3, 121)
 _LARGEST_MARGIN = 16.0
-"""Pairs whose margin is beyond this on average have next to nothing to gain."""
+"""The largest mean margin of a first model; pairs beyond it gain almost nothing."""
 _BLOCK = 1 << 22
-"""How many products of features are held at a time."""
-_NEGLIGIBLE = 1e-10
-"""Directions in which pairs differ by less than this part of the most are left alone."""
-_CERTAIN = 1e7
-"""Inverses of at most this size are exact enough to tell that no direction is negligible."""
+"""The number of products of features in memory at a time."""
+_LEAST_WEIGHT = 1e-10
+"""The least weight of a direction, relative to the largest; lighter ones are raised to it."""
+_LARGEST_INVERSE = 1e7
+"""The largest inverse that is exact enough to show that no direction is below this weight."""
 
 
 @dataclass(frozen=True)
 class GradeMoments:
-    """The layout of what is averaged: for every grade its share, its mean and second moments.
+    """The layout of the averaged numbers: for every grade its share, mean and second moments.
 
     Parameters
     ----------
     grades, dimension
-        How many grades and features there are.
+        The numbers of grades and of features.
     full
         Whether all products of two features are averaged, or the squares only.
     """
@@ -48,7 +48,7 @@ class GradeMoments:
 
     @property
     def size(self) -> int:
-        """How many numbers are averaged."""
+        """The number of numbers averaged."""
         d = self.dimension
         return self.grades * (1 + d + (d * (d + 1) // 2 if self.full else d))
 
@@ -61,9 +61,9 @@ class GradeMoments:
         owners: int,
         members: list[Any] | None = None,
     ) -> FloatArray:
-        """Return the sums over each owner's rows, shape (owners, size); of all rows without.
+        """Return sums over each owner's rows, shape (owners, size); over all rows without owner.
 
-        ``members`` are the rows of each grade, if known.
+        ``members`` are the rows of each grade, if the caller has them.
         """
         sums = np.zeros((owners, self.grades, self.size // self.grades))
         for grade, mine in enumerate(members or members_of(grades, self.grades)):
@@ -92,12 +92,12 @@ class GradeMoments:
         if not self.full:
             return np.asarray(weights @ x**2)
         is_plain = (weights == 1.0).all()
-        # A product with itself takes half the time.
+        # NumPy computes the product of a matrix with its own transpose in half the time.
         scaled = x if is_plain else x * np.sqrt(weights)[:, None]
         return np.asarray(scaled.T @ scaled)[_upper(self.dimension)]
 
     def read(self, means: FloatArray) -> PairMoments:
-        """Return the moments of pairs that each node's averages tell, shape (n, size)."""
+        """Return the moments of pairs from each node's averages, shape (n, size)."""
         d, n = self.dimension, len(means)
         parts = means.reshape(n, self.grades, -1)
         share, first, second = parts[..., 0], parts[..., 1 : d + 1], parts[..., d + 1 :]
@@ -125,12 +125,12 @@ class PairMoments:
     apart: FloatArray
     """The sum of x - x', shape (n, d)."""
     products: FloatArray
-    """That of (x - x')(x - x')', shape (n, d, d), or of squares only, shape (n, d)."""
+    """The sum of (x - x')(x - x')', shape (n, d, d), or of squares only, shape (n, d)."""
 
     def curvature(self, shares: FloatArray, penalty: FloatArray) -> Metric:
-        """Return the curvature that moments tell of rows weighed by how the loss bends at them.
+        """Return the curvature, if these are moments of rows weighed by phi'' at their pairs.
 
-        ``shares`` are their sums, in which every pair is counted at both of its rows.
+        ``shares`` are the sums of these weights, in which every pair counts at both of its rows.
         """
         per_pair = shares / 2.0 / np.maximum(self.weight, 1e-300)
         factors = per_pair.reshape(-1, *[1] * (self.products.ndim - 1))
@@ -154,18 +154,18 @@ class PairMoments:
 
 
 class Metric:
-    """A positive matrix per node, given in full or by its diagonal, and a diagonal added to it.
+    """A positive matrix per node, given in full or by its diagonal, plus another diagonal.
 
-    Directions of next to no weight get a little, so that it can be inverted. It is kept as a matrix
-    with ones on its diagonal, times the roots of its own: a strong penalty of one feature must not
-    make others look negligible.
+    Directions of almost no weight get a little, so that it can be inverted. It is stored as a
+    matrix with ones on its diagonal, and the roots of its diagonal: a strong penalty of one feature
+    must not make others look negligible.
     """
 
     def __init__(self, products: FloatArray, added: FloatArray) -> None:
         diagonal = products if products.ndim == 2 else np.einsum("nii->ni", products)
-        # Features without weight are treated like the one with most: steps along them are short.
+        # Features without weight are treated like the heaviest one: steps along them are short.
         most = diagonal.max(axis=1, keepdims=True)
-        lifted = np.where(diagonal > _NEGLIGIBLE * most, diagonal, np.where(most > 0, most, 1.0))
+        lifted = np.where(diagonal > _LEAST_WEIGHT * most, diagonal, np.where(most > 0, most, 1.0))
         self._roots = np.sqrt(lifted + added)
         self._whole = self._inverse = None
         if products.ndim == 3:
@@ -192,10 +192,10 @@ def _invert(whole: FloatArray) -> tuple[FloatArray, FloatArray]:
     with suppress(np.linalg.LinAlgError):
         np.linalg.cholesky(whole)  # raises unless all directions have weight
         inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-        if np.abs(inverse).max() * whole.shape[1] < _CERTAIN:
+        if np.abs(inverse).max() * whole.shape[1] < _LARGEST_INVERSE:
             return whole, inverse
     sizes, vectors = np.linalg.eigh(whole)
-    sizes, turned = np.maximum(sizes, _NEGLIGIBLE)[:, None, :], vectors.transpose(0, 2, 1)
+    sizes, turned = np.maximum(sizes, _LEAST_WEIGHT)[:, None, :], vectors.transpose(0, 2, 1)
     return (vectors * sizes) @ turned, (vectors / sizes) @ turned
 
 
@@ -204,7 +204,7 @@ def _turn(matrix: FloatArray | None, v: FloatArray) -> FloatArray:
 
 
 def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArray:
-    """Return the factor of each node's margins that has the least mean loss and penalty."""
+    """Return the factor of each node's margins with the least sum of mean loss and penalty."""
     center, grid = np.ones(len(margins)), _SCALES
     blocks = min(len(grid), 1 + margins.size * len(grid) // _BLOCK)
     for _ in range(2):
@@ -220,13 +220,13 @@ def _best_scale(phi: Margin, margins: FloatArray, cost: FloatArray) -> FloatArra
 
 @cache
 def _upper(dimension: int) -> tuple[IntArray, IntArray]:
-    """Return where the entries of a matrix from the diagonal up are."""
+    """Return the indices of the entries of a matrix on and above the diagonal."""
     return np.triu_indices(dimension)
 
 
 @cache
 def _places(dimension: int) -> IntArray:
-    """Return where among these the entries of a symmetric matrix are, row by row."""
+    """Return the places of a symmetric matrix's entries among those of `_upper`, row by row."""
     places = np.zeros((dimension, dimension), dtype=np.intp)
     places[_upper(dimension)] = np.arange(dimension * (dimension + 1) // 2)
     return (places + np.triu(places, 1).T).ravel()

@@ -1,7 +1,7 @@
 """Sums of a smooth function of differences of scores, from averages of Chebyshev polynomials.
 
-phi(s - s') is nearly T(s)' C T(s') for scores in a known range, so the averages of T_0, T_1, ...
-over the scores of other rows tell each row the sum of phi over them, and that of phi' likewise.
+phi(s - s') is nearly T(s)' C T(s') for scores in a known range, so each row computes the sum of phi
+over other rows from the averages of T_0, T_1, ... over their scores, and the sum of phi' likewise.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.losses.margins import Margin, Phi
 
 _ORDERS = (3, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384)
-"""Numbers that may be averaged per grade; a few sizes only, so that nodes agree on one."""
+"""The orders to choose from, in numbers averaged per grade, few enough that nodes agree on one."""
 _NARROWEST = 1e-100
-"""Ranges of scores count as this wide at least, so that their inverses can be squared."""
+"""The least width of a range of scores; narrower ones count as this wide, to avoid overflow."""
 _LARGEST_EXPONENT = 300.0
-"""Below, exponentials of twice that are still floating point numbers."""
+"""The largest exponent; the exponential of twice this is still a floating point number."""
 _ROWS_AT_ONCE = 1 << 12
 _HEIGHTS = np.linspace(0.02, 0.995, 60)
-"""Imaginary parts up to which a function is looked at, relative to that of its nearest pole."""
+"""Heights of the ellipses tried for bounds, relative to the height of the nearest pole."""
 
 
 class PairSums(NamedTuple):
-    """What rows read about their pairs with rows of other grades, each of shape (m,)."""
+    """Sums of each row over its pairs with rows of other grades, each of shape (m,)."""
 
     values: FloatArray
     slopes: FloatArray
     bends: FloatArray
-    """Of phi'', to precondition by: it need not be exact."""
+    """Sums of phi'', for preconditioning: they need not be exact."""
     errors: FloatArray
-    """How far the slopes may be off."""
+    """Bounds on the errors of the slopes."""
 
 
 class Polynomials:
@@ -50,7 +50,7 @@ class Polynomials:
     low, high
         The range of the scores.
     order
-        How many polynomials there are.
+        The number of polynomials.
     """
 
     def __init__(self, phi: Margin, low: float, high: float, order: int) -> None:
@@ -61,13 +61,13 @@ class Polynomials:
 
     @property
     def size(self) -> int:
-        """How many numbers are averaged per grade; the first is the grade's share."""
+        """The number of numbers averaged per grade; the first is the grade's share."""
         return self.order
 
     def features(self, scores: FloatArray) -> FloatArray:
-        """Return T_0 to T_(k-1) and T_0, T_k, T_2k, ... at scores, whose products give all others.
+        """Return T_0 to T_(k-1) and T_0, T_k, T_2k, ... at scores; their products give the others.
 
-        They are far fewer than the order, so that less memory is gone through.
+        These are far fewer than the order, so that less memory is read.
         """
         x, k = np.clip((scores - self._center) / self._half, -1.0, 1.0), self._low
         each = np.empty((k + self._high, len(x)))
@@ -78,7 +78,7 @@ class Polynomials:
     def add_up(
         self, features: FloatArray, weights: FloatArray, owner: IntArray | None, owners: int
     ) -> FloatArray:
-        """Return the sums over each owner's rows, shape (owners, size); of all rows without."""
+        """Return sums over each owner's rows, shape (owners, size); over all rows without owner."""
         low, high = features[: self._low], features[self._low :] * weights
         if owner is None:
             return self._unfold((high @ low.T)[None])
@@ -89,7 +89,7 @@ class Polynomials:
     def read(self, features: FloatArray, others: FloatArray, *, below: bool) -> PairSums:
         """Return the sums over other rows, given their averages, one for all or one per row.
 
-        ``below`` tells that the others have lower grades: then it is of phi(s - s'), else of
+        The sums are of phi(s - s') if the others have lower grades (``below``), else of
         phi(s' - s).
         """
         return self.read_several([features], [others], [below])[0]
@@ -97,7 +97,7 @@ class Polynomials:
     def read_several(
         self, features: Sequence[FloatArray], others: Sequence[FloatArray], below: Sequence[bool]
     ) -> list[PairSums]:
-        """Return what `read` does of several sets of rows, each with its own others."""
+        """Return the results of `read` for several sets of rows, each with its own others."""
         if self._phi.code is Phi.LOGISTIC and {len(each) for each in others} == {1}:
             sums = self._sum_polynomials(np.concatenate(others), np.array(below))
             folded = self._fold(sums).reshape(len(others), -1, self._low)
@@ -149,15 +149,15 @@ class Polynomials:
         """Return several sums of polynomials at all rows, one per set of folded coefficients."""
         low, high = features[: self._low], features[self._low :]
         within = folded @ low
-        # A site may have no row of a grade: a count that is left open would then be unknown.
+        # A site may have no row of a grade, and NumPy could then not infer the count.
         count = len(within) // len(high)
         return np.einsum("fjm,jm->fm", within.reshape(count, *high.shape), high)
 
     def _sum_polynomials(self, others: FloatArray, below: Any) -> FloatArray:
         """Return the logistic phi, phi' and phi'' summed over others, as polynomials of a score.
 
-        There are three for each of the others. They are summed at the Chebyshev points, which takes
-        far less than all of C. The sum of phi is the integral of that of phi'.
+        Each of the others has three. They are summed at the Chebyshev points, which is far less
+        work than computing all of C. The sum of phi is the integral of the sum of phi'.
         """
         order, count = self.order, len(others)
         weights, total, side = _weigh_points(others), others[:, :1], np.where(below, 1.0, -1.0)
@@ -214,7 +214,7 @@ class Polynomials:
 
     @cached_property
     def error(self) -> float:
-        """How far phi'(s - s') may be off, at worst."""
+        """The bound on the error of phi'(s - s')."""
         return slope_error(self._phi, self._half, self.order)
 
 
@@ -244,9 +244,9 @@ def _interpolate(values: FloatArray) -> FloatArray:
 
 
 def _weigh_points(averages: FloatArray) -> FloatArray:
-    """Return weights of the points by which polynomials have these averages.
+    """Return the weights of the points that give polynomials these averages.
 
-    That is the transpose of interpolation.
+    This is the transpose of interpolation.
     """
     order = averages.shape[-1]
     around = np.fft.irfft(averages * _phases(order).conj(), 2 * order)
@@ -254,7 +254,7 @@ def _weigh_points(averages: FloatArray) -> FloatArray:
 
 
 def _recur(x: FloatArray, each: FloatArray) -> None:
-    """Write T_0, T_1, ... at x, one per row: T_(m+a) = 2 T_m T_a - T_(m-a) doubles how many."""
+    """Write T_0, T_1, ... at x, one per row: T_(m+a) = 2 T_m T_a - T_(m-a) doubles them."""
     each[0], each[1:2] = 1.0, x
     # A block of scores at a time stays in the cache while all polynomials are computed.
     for start in range(0, len(x), _ROWS_AT_ONCE):
@@ -268,11 +268,11 @@ def _recur(x: FloatArray, each: FloatArray) -> None:
 
 
 def slope_error(phi: Margin, half: float, order: int) -> float:
-    """Bound the error of phi' on a range of scores of this half width, by that many polynomials."""
-    return float(_slope_errors(phi, half, _with(order))[_with(order).index(order)])
+    """Bound the error of phi' on scores of range 2 ``half`` with ``order`` polynomials."""
+    return float(_slope_errors(phi, half, _orders_with(order))[_orders_with(order).index(order)])
 
 
-def _with(order: int) -> tuple[int, ...]:
+def _orders_with(order: int) -> tuple[int, ...]:
     return _ORDERS if order in _ORDERS else (order,)
 
 
@@ -311,7 +311,7 @@ def choose_order(phi: Margin, half: float, tolerance: float) -> int:
 
 
 def members_of(grades: IntArray, count: int) -> list[Any]:
-    """Return where the rows of each grade are: slices if they come in the order of their grades."""
+    """Return the places of each grade's rows: slices if rows are in the order of their grades."""
     if (grades[1:] >= grades[:-1]).all():
         ends = np.searchsorted(grades, np.arange(count + 1)).tolist()
         return [slice(*pair) for pair in pairwise(ends)]
@@ -319,7 +319,7 @@ def members_of(grades: IntArray, count: int) -> list[Any]:
 
 
 def add_rows(each: FloatArray, owner: IntArray, owners: int) -> FloatArray:
-    """Add up rows of numbers by their owners, who come in order."""
+    """Add up rows of numbers by their owners, which are in order."""
     sums = np.zeros((owners, each.shape[1]))
     present, starts = np.unique(owner, return_index=True)
     sums[present] = np.add.reduceat(each, starts, axis=0)

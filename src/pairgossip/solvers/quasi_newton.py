@@ -1,10 +1,10 @@
 """L-BFGS for many nodes at once, each with its own iterates, and for penalties with kinks.
 
 Every node runs the same computation on its own numbers. A step minimizes a quadratic model of the
-smooth part, with the curvature that the last steps showed, plus the penalty as it is.
+smooth part, with the curvature seen in the last steps, plus the exact penalty.
 
 The solver's features run from -1 to 1, so its coordinate q is theta_q times half the range of
-feature q. A squared penalty is part of the smooth objective, all else is a proximal map.
+feature q. A squared penalty is part of the smooth objective; all else is a proximal map.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from pairgossip.losses.proximal import Combined, Unconstrained
 from pairgossip.solvers.moments import Metric
 
 _MEMORY = 10
-_SUFFICIENT = 1e-4
-"""Which part of the promised decrease a step must bring."""
-_SHORTER = 0.35
+_SUFFICIENT_DECREASE = 1e-4
+"""The least decrease of a step, relative to the predicted one."""
+_SHRINKAGE = 0.35
+"""The factor of a step's length after a step that does not decrease the objective enough."""
 _LEAST_STEP = 1e-10
-_STEEP, _LONGER = 0.5, 8.0
-"""Which part of the slope may be left after a step that was long enough; how much longer the next
-one is where more is left and no curvature was met."""
-_INNER, _INNER_ACCURACY = 500, 1e-10
-"""Steps of the local subproblem at most, and how exactly it is solved."""
+"""The least length of a step, relative to a full one; shorter ones are not shortened further."""
+_LEAST_SLOPE_LEFT, _GROWTH = 0.5, 8.0
+"""A step was too short if more than this part of the slope is left and it met no curvature; the
+next one is this many times longer."""
+_INNER_STEPS, _INNER_ACCURACY = 500, 1e-10
+"""The largest number of steps of the local subproblem, and its relative accuracy."""
 _LARGEST_STRENGTH = 1e300
-"""Largest strength of a squared penalty per coordinate; larger ones would overflow."""
+"""The largest strength of a squared penalty per coordinate; larger ones would overflow."""
 
 
 class Penalty:
@@ -51,7 +53,7 @@ class Penalty:
 
 
 def split_penalty(proximal: Proximal, half: FloatArray) -> tuple[FloatArray, Penalty | None]:
-    """Return the strength of a squared penalty per coordinate, and what is not smooth, if any."""
+    """Return the strength of a squared penalty per coordinate, and the rest, if any."""
     rest: Proximal | None = proximal
     strength = 0.0
     if isinstance(proximal, Combined) and isinstance(proximal.penalty, SquaredL2):
@@ -60,13 +62,13 @@ def split_penalty(proximal: Proximal, half: FloatArray) -> tuple[FloatArray, Pen
         strength, rest = proximal.strength, None
     elif isinstance(proximal, Unconstrained):
         rest = None
-    with np.errstate(over="ignore"):  # where a feature hardly differs, no model is worth its cost
+    with np.errstate(over="ignore"):  # where a feature is nearly constant, its penalty is infinite
         squared = np.minimum(strength / half / half, _LARGEST_STRENGTH)
     return squared, None if rest is None else Penalty(rest, half)
 
 
 class Evaluation(NamedTuple):
-    """What nodes know of a point: their models, the smooth objective there and its gradient."""
+    """The nodes' models, and the smooth objective and its gradient there."""
 
     theta: FloatArray
     value: FloatArray
@@ -88,13 +90,13 @@ class QuasiNewton:
     Parameters
     ----------
     first
-        What is known of the starting point.
+        The models to start from, evaluated.
     metric
         The curvature to begin with.
     penalty
-        What is not smooth; None where everything is.
+        The part of the objective that is not smooth; None where all of it is.
     slack
-        Relative errors of values, below which an increase is no increase.
+        The relative error of values; a smaller increase does not count as one.
     """
 
     def __init__(
@@ -105,11 +107,11 @@ class QuasiNewton:
         self._secants: list[_Secant] = []
         self._direction = np.zeros_like(first.theta)
         self.length = np.ones(len(first.theta))
-        """Which part of a full step each node proposes."""
+        """The length of each node's proposed step, relative to a full step."""
         self._slope = np.zeros(len(first.theta))
         self._scale = np.ones(len(first.theta))
         self.is_steep = np.ones(len(first.theta), dtype=bool)
-        """Whether the last step ended where it could have gone on; True before the first."""
+        """Whether the last step could have been longer; True before the first."""
         self._aim()
 
     @property
@@ -119,7 +121,7 @@ class QuasiNewton:
 
     @property
     def promised(self) -> FloatArray:
-        """How much the model promises to gain by a full step; falls to 0 at the optimum."""
+        """The gain that the model predicts for a full step; it falls to 0 at the optimum."""
         return -self._slope
 
     def propose(self) -> FloatArray:
@@ -127,7 +129,7 @@ class QuasiNewton:
         return self.best.theta + self.length[:, None] * self._direction
 
     def advance(self, tried: Evaluation, metric: Metric | None = None) -> QuasiNewton:
-        """Return the solver after this evaluation, and a better metric; this one stays as it is."""
+        """Return the solver after this evaluation, with a better metric; do not change this one."""
         ahead = copy(self)
         ahead._secants = list(self._secants)
         ahead._accept(tried, metric)
@@ -136,7 +138,9 @@ class QuasiNewton:
     def _accept(self, tried: Evaluation, metric: Metric | None) -> None:
         """Take the models that are better; shorten the step of the other nodes."""
         before, after = self.objective, tried.value + self._cost(tried.theta)
-        allowed = before + _SUFFICIENT * self.length * self._slope + self._slack * np.abs(before)
+        allowed = (
+            before + _SUFFICIENT_DECREASE * self.length * self._slope + self._slack * np.abs(before)
+        )
         better = after <= allowed
         if better.all():
             self._metric = metric or self._metric
@@ -145,7 +149,7 @@ class QuasiNewton:
             self._aim()
             return
         worse = ~better & (self.length > _LEAST_STEP)
-        self.length = _where(worse, _SHORTER * self.length, self.length)
+        self.length = _where(worse, _SHRINKAGE * self.length, self.length)
         if not better.any():
             return
         self._learn(tried, better)
@@ -162,7 +166,7 @@ class QuasiNewton:
         self._slope = self._predict()
 
     def _learn(self, tried: Evaluation, better: Any) -> None:
-        """Remember the change of the gradient, where it is one of a convex function."""
+        """Store the change of the gradient, where it is that of a convex function."""
         s, y = tried.theta - self.best.theta, tried.gradient - self.best.gradient
         product, size = _dot(s, y), _dot(s, s) * _dot(y, y)
         known = better & (product > 1e-10 * np.sqrt(size)) & (product > 0)
@@ -177,11 +181,11 @@ class QuasiNewton:
         inner = _dot(y, self._metric.solve(y))
         ratio = np.divide(product, inner, out=np.ones(len(inner)), where=inner > 0)
         # Where steps meet no curvature, as between the kinks of a hinge, they are too short. Noise
-        # of averages looks like that along the step, but changes the gradient as a whole.
+        # of averages looks the same along the step, but changes the gradient as a whole.
         before = self.best.gradient
-        left = product < (_STEEP - 1.0) * _dot(before, s)
-        flat = ~known & left & (_dot(y, y) < _STEEP**2 * _dot(before, before))
-        self._scale = _where(known, ratio, _where(better & flat, _LONGER, 1.0) * self._scale)
+        left = product < (_LEAST_SLOPE_LEFT - 1.0) * _dot(before, s)
+        flat = ~known & left & (_dot(y, y) < _LEAST_SLOPE_LEFT**2 * _dot(before, before))
+        self._scale = _where(known, ratio, _where(better & flat, _GROWTH, 1.0) * self._scale)
         self.is_steep = np.where(better, flat, self.is_steep)
 
     def _aim(self) -> None:
@@ -194,7 +198,7 @@ class QuasiNewton:
         self._slope = self._predict()
 
     def _predict(self) -> FloatArray:
-        """Return the change of the objective that a full step promises, to first order."""
+        """Return the change of the objective predicted for a full step, to first order."""
         change = _dot(self.best.gradient, self._direction)
         if self._penalty is None:
             return np.minimum(change, 0.0)
@@ -218,14 +222,15 @@ class QuasiNewton:
     def _minimize_model(self, penalty: Penalty) -> FloatArray:
         """Return the minimum of the quadratic model plus the penalty, by FISTA, without messages.
 
-        Rates are those of the diagonal of the curvature, divided by how much steeper it can be.
+        Rates are the inverse of the curvature's diagonal, divided by a bound on its largest
+        eigenvalue in units of the diagonal.
         """
         curvature = _Curvature(self._metric, self._scale, self._secants)
         start, gradient = self.best.theta, self.best.gradient
         rates = 1.0 / (curvature.steepest(start.shape) * curvature.diagonal(start.shape))
         theta = before = start
         momentum = 1.0
-        for _ in range(_INNER):
+        for _ in range(_INNER_STEPS):
             faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
             ahead = theta + (momentum - 1.0) / faster * (theta - before)
             slope = gradient + curvature.times(ahead - start)

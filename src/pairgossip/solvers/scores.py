@@ -1,8 +1,8 @@
 """The gradient of a loss of differences of scores, from two averagings.
 
-First the nodes average a sketch of their rows' scores, grade by grade. Each reads from it what its
-rows weigh in the gradient; the average of the rows with these weights is the gradient. No row is
-passed on.
+First the nodes average a sketch of their rows' scores, grade by grade. Each reads from it the
+weights of its rows in the gradient; the average of the rows with these weights is the gradient. No
+row is passed on.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from pairgossip.solvers.moments import GradeMoments
 from pairgossip.solvers.polynomials import Polynomials, add_rows, choose_order, members_of
 
 _EXPECTED_SLOPE = 1e-3
-"""The mean slope taken for granted before the first is known."""
+"""The mean slope assumed before the first evaluation."""
 _FEWEST_BINS = 256
 SPARING_ORDER = 64
-"""Largest number of polynomials of scores where few numbers are asked for."""
+"""The largest number of polynomials of scores where messages must be short."""
 _CURVATURE_ROWS = 1 << 13
-"""About the largest number of rows that measure the curvature; more only make steps cost more."""
+"""About the largest number of rows that measure the curvature; more would only cost time."""
 
 
 class Agreement(NamedTuple):
-    """What all nodes must know before they sketch scores: the same everywhere."""
+    """The values that all nodes must share before they sketch scores."""
 
     low: float
     high: float
@@ -46,20 +46,20 @@ class ScoreRows:
     features
         The rows, every column from -1 to 1.
     grades
-        From 0 up, whose order is to be learned.
+        Grades from 0 up, whose order the model learns.
     weights
-        How often each row counts.
+        The weight of each row, as if it occurred this often.
     owner
-        The node of each row, in order; None where nodes need not be told apart, as all of them
-        know the same.
+        The node of each row, in order; None where all nodes know the same, so that one stands for
+        all of them.
     nodes
-        How many nodes there are; 1 if they are not told apart.
+        The number of nodes; 1 where one stands for all.
     phi
         The function of differences of scores.
     count
-        How many grades there are.
+        The number of grades.
     is_sparing
-        Whether bins of scores tell how many there are and not where in the bin, and polynomials
+        Whether bins of scores have counts only, without the places in the bin, and polynomials
         are of a low order.
     """
 
@@ -74,14 +74,14 @@ class ScoreRows:
 
     @cached_property
     def members(self) -> list[Any]:
-        """Where the rows of each grade are."""
+        """The places of each grade's rows."""
         return members_of(self.grades, self.count)
 
     @cached_property
     def curvature_rows(self) -> tuple[Any, Any]:
-        """Rows of every grade that measure the curvature, and how many rows each stands for.
+        """Rows of every grade that measure the curvature, and the number of rows each represents.
 
-        As many of a rare grade as of others: its rows are in most of the pairs that matter.
+        A rare grade has as many as the others: its rows are in most of the pairs that matter.
         """
         everyone, most = np.arange(len(self.grades)), max(1, _CURVATURE_ROWS // self.count)
         grades = [everyone[mine] for mine in self.members]
@@ -102,9 +102,9 @@ class ScoreRows:
         return ends_of_rows(scores[:, None], self.owner, self.nodes)
 
     def choose_order(self, half: float, slope: float | None, before: int, error: float) -> int:
-        """Return how fine the next sketch must be, given the mean slope of a pair.
+        """Return the order of the next sketch, given the mean slope of a pair.
 
-        ``before`` and ``error`` are how fine the last one was and how far its slopes may be off.
+        ``before`` and ``error`` are the order of the last one and the error of its slopes.
         """
         if self.phi.is_smooth:
             known = _EXPECTED_SLOPE if slope is None else slope
@@ -119,7 +119,7 @@ class ScoreRows:
 
 
 class ScoreSketch:
-    """The sketch of one set of scores: what is averaged first, and what is read from it.
+    """The sketch of one set of scores: the first average, and the second one made from it.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class ScoreSketch:
     scores
         Their scores.
     agreed
-        The range of the scores, and how fine the sketch is.
+        The range of the scores, and the order of the sketch.
     """
 
     def __init__(self, rows: ScoreRows, scores: FloatArray, agreed: Agreement) -> None:
@@ -138,11 +138,11 @@ class ScoreSketch:
 
     @property
     def size(self) -> int:
-        """How many numbers are averaged."""
+        """The number of numbers averaged."""
         return self._rows.count * self._kind.size
 
     def add_up(self) -> FloatArray:
-        """Return what each node brings to the first average, shape (k, size)."""
+        """Return each node's part of the first average, shape (k, size)."""
         rows = self._rows
         parts = [
             self._kind.add_up(
@@ -156,11 +156,11 @@ class ScoreSketch:
         return np.concatenate(parts, axis=1)
 
     def weigh(self, means: FloatArray, moments: GradeMoments | None) -> FloatArray:
-        """Return what each node brings to the second average, given the first.
+        """Return each node's part of the second average, given the first.
 
-        That is its part of the gradient, of the value, of the size of the slopes and of how far
-        they may be off, shape (k, d + 3); and then moments of its rows, which count as much as
-        the loss bends at their pairs: pairs with much curvature are pairs of such rows.
+        It has the node's parts of the gradient, of the value, of the size of the slopes and of
+        their errors, shape (k, d + 3). After these come moments of its rows, weighed by phi'' at
+        their pairs, so that pairs with much curvature count most.
         """
         rows = self._rows
         grades = means.reshape(len(means), rows.count, -1)
@@ -204,7 +204,7 @@ class ScoreSketch:
 
 
 def ends_of_rows(values: FloatArray, owner: IntArray | None, owners: int) -> FloatArray:
-    """Return minus the least and then the largest of each owner's rows; of all rows without."""
+    """Return minus the least and the largest values of each owner's rows, or of all rows."""
     if owner is None:
         return np.concatenate([-values.min(axis=0), values.max(axis=0)])[None, :]
     ends = np.full((owners, 2 * values.shape[1]), -np.inf)

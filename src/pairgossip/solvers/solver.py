@@ -1,6 +1,6 @@
-"""Minimize a loss of differences of scores, asking others for nothing but averages.
+"""Minimize a loss of differences of scores from averages alone.
 
-It is a generator that does no input or output: it yields what is to be averaged, and is sent the
+The solver is a generator without input or output: it yields the numbers to average, and is sent the
 averages. So the same computation runs on simulated networks, for all nodes at once, and elsewhere.
 """
 
@@ -20,22 +20,24 @@ from pairgossip.solvers.quasi_newton import Evaluation, QuasiNewton, split_penal
 from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, ends_of_rows
 
 _LARGEST_PRODUCTS = 1 << 24
-"""Largest number of feature products for which second moments are averaged."""
+"""The largest number of feature products, over all nodes, with averaged second moments."""
 _LONGEST_MESSAGE = 1 << 16
-"""Up to this many numbers are sent in one message: half a megabyte."""
-_SHORT = 1e-4
-"""Steps this short no longer improve anything that the sketch can tell."""
+"""The largest number of numbers in one message: half a megabyte."""
+_LEAST_LENGTH = 1e-4
+"""The least length of a step, relative to a full one; the sketch's error hides shorter ones."""
 _ROUNDING = 1e-9
-"""How far below 0 rounding takes a loss, relative to that of the zero model."""
+"""The distance below 0 of a loss that is taken for rounding, relative to the zero model's loss."""
 _DONE, _GO_ON, _REPEAT = 0.0, 1.0, 2.0
+"""A node's wish for the next round; the largest decides."""
 _LOCAL_STEPS = 200
+"""The largest number of steps on a quadratic objective, which need no messages."""
 _DIGITS_OF_ENDS = 20
-"""To how many binary digits the ends of ranges are rounded, where nodes compute apart."""
+"""The number of binary digits of the ends of ranges, where nodes compute apart."""
 _FEW_FEATURES = 16
-"""Up to this many features the sum of a model's sizes is about the range of its scores."""
-_BENT_EACH_TIME = 64
-"""Up to this many features the curvature is averaged with every gradient; beyond, with the first,
-as messages would be long and steps hardly better."""
+"""Up to this many features, the sum of a model's absolute entries is about the range of scores."""
+_CURVATURE_FEATURES = 64
+"""Up to this many features, the curvature is averaged with every gradient. Beyond, it is averaged
+with the first only, as messages would be long and steps hardly better."""
 
 
 class GradedRows(NamedTuple):
@@ -43,27 +45,28 @@ class GradedRows(NamedTuple):
 
     features: FloatArray
     grades: IntArray
-    """From 0 up, whose order is to be learned."""
+    """Grades from 0 up, whose order the model learns."""
     weights: FloatArray
-    """How often each row counts."""
+    """The weight of each row, as if it occurred this often."""
     owner: IntArray | None
-    """The node of each row, in order; None where nodes need not be told apart, as all of them
-    know the same."""
+    """The node of each row, in order; None where all nodes know the same, so that one stands for
+    all of them."""
     nodes: int
-    """How many nodes are told apart."""
+    """The number of nodes; 1 where one stands for all."""
 
 
 class At(NamedTuple):
-    """At which models nodes evaluate, and the range and fineness of the sketch of their scores."""
+    """The models that nodes evaluate, and the range and order of the sketch of their scores."""
 
     models: FloatArray
     agreed: Agreement
 
 
 class Averaging(NamedTuple):
-    """Asks for the averages of sums over all nodes, and for the largest of what goes along.
+    """A request for averages of sums over all nodes, and for the maxima of ``largest``.
 
-    Sums that depend on models say at which; the answer may be others, to evaluate at instead.
+    For sums that depend on models, ``at`` has the models. The answer may be another `At`: the
+    models to evaluate instead.
     """
 
     sums: FloatArray
@@ -72,22 +75,22 @@ class Averaging(NamedTuple):
 
 
 class Agreeing(NamedTuple):
-    """Asks for the largest of the nodes' proposals; nodes that know the same propose the same."""
+    """A request for the largest of the nodes' proposals; equal knowledge gives equal proposals."""
 
     proposals: FloatArray
 
 
 class Round(NamedTuple):
-    """Tells what nodes have: after the first averages, and after each evaluation."""
+    """A report of the nodes' state, after the first averages and after each evaluation."""
 
     models: FloatArray
-    """In the features' own units, shape (k, d)."""
+    """The models in the features' own units, shape (k, d)."""
     objective: FloatArray
-    """As the nodes know it, penalty included, shape (k,)."""
+    """The objective as each node knows it, penalty included, shape (k,)."""
     gradient_error: float
-    """How far the slopes of pairs may be off, relative to their mean."""
+    """The bound on the error of the slopes of pairs, relative to their mean."""
     promised: float
-    """What the next step promises to gain at some node, relative to the zero model's objective."""
+    """The largest predicted gain of the next step at a node, in units of the zero model's loss."""
 
 
 Asking = Generator[Averaging | Agreeing | Round, Any, None]
@@ -95,7 +98,7 @@ _Asked = Generator[Averaging | Agreeing | Round, Any, Any]
 
 
 def choose_moments(grades: int, dimension: int, nodes: int) -> GradeMoments:
-    """Return which moments are averaged: all products of two features, unless they are too many."""
+    """Return the moments to average: all products of two features, unless there are too many."""
     products = grades * dimension * (dimension + 1) // 2
     full = products <= _LONGEST_MESSAGE and products * nodes <= _LARGEST_PRODUCTS
     return GradeMoments(grades, dimension, full)
@@ -108,23 +111,24 @@ class Solver:
     Parameters
     ----------
     rows
-        The rows, whose features are any finite numbers; they are scaled where they are.
+        The rows, whose features are any finite numbers; they are scaled in place.
     grade_count
-        How many grades there are at all nodes together.
+        The number of grades at all nodes together.
     phi
         The function of differences of scores.
     proximal
         Penalty and constraint of the model.
     tolerance
-        It ends when a step promises to gain less than this part of the zero model's objective.
+        The run ends when the predicted gain of a step is less than this part of the zero model's
+        objective.
     slack
-        Relative differences of values that may be those of averaging.
+        The relative differences of values that averaging may cause.
     step
-        Models are evaluated at multiples of this, and ranges of scores are rounded too, so that
-        nodes that compute apart agree; 0 for wherever they are.
+        Models are rounded to multiples of this, and ranges of scores are rounded too, so that
+        nodes that compute apart agree; 0 for no rounding.
     is_sparing
-        Whether to ask for as few numbers as will do: bins of scores tell how many there are and not
-        where in the bin, polynomials are of a low order, and no curvature is averaged.
+        Whether to average as few numbers as will do: bins of scores have counts only, without the
+        places in the bin, polynomials are of a low order, and no curvature is averaged.
     """
 
     rows: GradedRows
@@ -141,7 +145,7 @@ class Solver:
         return self.rows.features.shape[1]
 
     def run(self) -> Asking:
-        """Yield what is to be averaged and what nodes have, until the model is at its best."""
+        """Yield requests for averages and reports of the nodes, until the model is optimal."""
         yield from self._scale_features()
         moments = yield from self._average_moments()
         squared, self._penalty = split_penalty(self.proximal, self._half)
@@ -155,20 +159,20 @@ class Solver:
         yield from self._descend(start * self._half)
 
     def _scale_features(self) -> _Asked:
-        """Let all nodes know the range of every feature, and bring them to -1 to 1."""
+        """Find the range of every feature over all nodes, and scale features to -1 to 1."""
         rows, d = self.rows, self._dimension
         ends = ends_of_rows(rows.features, rows.owner, rows.nodes)
         _, ends = yield Averaging(np.zeros((rows.nodes, 0)), ends)
         low, high = -ends[0, :d], ends[0, d:]
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         self._half = np.where(half > 0, half, 1.0)
-        features = rows.features  # scaled where they are, so that rows have them scaled too
+        features = rows.features  # scaled in place, so that ``rows`` has the scaled ones too
         features -= middle
         features /= self._half
         self._rows = ScoreRows(*rows, self.phi, self.grade_count, self.is_sparing)
 
     def _average_moments(self) -> _Asked:
-        """Return the moments of pairs, and note how much all rows weigh."""
+        """Return the moments of pairs, and store the weight of all rows."""
         rows, d = self._rows, self._dimension
         layout = self._layout = choose_moments(self.grade_count, d, rows.nodes)
         sums = layout.add_up(rows.features, rows.grades, rows.weights, rows.owner, rows.nodes)
@@ -178,7 +182,7 @@ class Solver:
         return layout.read(means / self._total)
 
     def _descend(self, models: FloatArray) -> _Asked:
-        """Evaluate models and improve them until no node expects to gain anything."""
+        """Evaluate models and improve them until no node predicts a gain."""
         solver: QuasiNewton | None = None
         ahead: QuasiNewton | None = None
         known = _Known(models, (yield from self._find_range(models)), None, 0, 0.0, 0.0)
@@ -194,7 +198,7 @@ class Solver:
             at = known.models if decision == _REPEAT else models
             if self.step:
                 at = np.rint(at / self.step) * self.step
-            is_bent = solver is None or self._dimension <= _BENT_EACH_TIME
+            is_bent = solver is None or self._dimension <= _CURVATURE_FEATURES
             is_bent = is_bent and not self.is_sparing
             known, tried, bent = yield from self._evaluate(
                 at,
@@ -202,7 +206,7 @@ class Solver:
                 self._layout if is_bent else None,
             )
             if solver is None:
-                # Without moments a loss is taken to bend as much as it slopes, as the logistic.
+                # Without moments the curvature is taken as the slope, as for the logistic loss.
                 slopes = np.full(len(known.models), 2.0 * known.slope)
                 bent = bent or self._moments.curvature(slopes, self._squared)
                 ahead = QuasiNewton(tried, bent, self._penalty, self.slack)
@@ -211,7 +215,7 @@ class Solver:
             models = ahead.propose()
             gain = ahead.promised > self.tolerance * self._zero
             state = np.where(gain | (ahead.is_steep & (ahead.promised > 0)), _GO_ON, _DONE)
-            state = np.where(ahead.length < _SHORT, _DONE, state)
+            state = np.where(ahead.length < _LEAST_LENGTH, _DONE, state)
             if self._is_too_coarse(known):
                 state = np.full(len(models), _REPEAT)
 
@@ -225,7 +229,7 @@ class Solver:
         return Agreement(-low, high, agreed.order)
 
     def _find_range(self, models: FloatArray) -> _Asked:
-        """Return the ends of the first scores; features that are few bound them well enough."""
+        """Return the ends of the first scores; a few features bound them well enough."""
         if self._dimension <= _FEW_FEATURES:
             return np.full((len(models), 2), np.inf)
         rows = self._rows
@@ -233,38 +237,38 @@ class Solver:
         return ends
 
     def _propose(self, known: _Known, models: FloatArray, state: FloatArray) -> FloatArray:
-        """Return every node's wish: the range of the next scores, how fine, and how to go on."""
+        """Return every node's proposal: the range and order of the next sketch, and its state."""
         at = np.where(state[:, None] == _REPEAT, known.models, models)
         reach = np.abs(at).sum(axis=1)
         moved = np.abs(at - known.models).sum(axis=1)
         ends = np.minimum(known.ends + moved[:, None], reach[:, None] * (1 + 1e-9) + 1e-300)
-        order = self._finer(known._replace(ends=ends))
+        order = self._choose_order(known._replace(ends=ends))
         return np.column_stack([ends, np.full(len(models), float(order)), state])
 
     def _is_too_coarse(self, known: _Known) -> bool:
-        """Tell whether slopes are too far off, and a sketch that knows the range can do better."""
+        """Return whether slopes are too inexact, and a sketch of the known range can do better."""
         if known.error <= self.phi.tolerance:
             return False
         narrower = float(known.ends.sum(axis=1).max()) < known.width / 2
-        return narrower or self._finer(known) > known.order
+        return narrower or self._choose_order(known) > known.order
 
-    def _finer(self, known: _Known) -> int:
-        """Return how fine the sketch of scores in this range must be."""
+    def _choose_order(self, known: _Known) -> int:
+        """Return the order that a sketch of scores in this range needs."""
         half = float(known.ends.sum(axis=1).max() / 2)
         return self._rows.choose_order(half, known.slope, known.order, known.error)
 
     def _evaluate(
         self, models: FloatArray, agreed: Agreement, layout: GradeMoments | None
     ) -> _Asked:
-        """Return what nodes know of models: the range of scores, values, gradients, curvature."""
+        """Evaluate models: return the range of scores, values, gradients and curvature."""
         rows, d = self._rows, self._dimension
         answer: Any = At(models, agreed)
         while isinstance(answer, At):
             models, agreed = answer
             scores = rows.scores(models)
             sketch = ScoreSketch(rows, scores, agreed)
-            told = np.zeros((len(models), 0)) if rows.owner is None else models
-            sums = np.concatenate([sketch.add_up(), told], axis=1)
+            attached = np.zeros((len(models), 0)) if rows.owner is None else models
+            sums = np.concatenate([sketch.add_up(), attached], axis=1)
             answer = yield Averaging(sums, rows.extremes(scores), answer)
         means, ends = answer
         first = means[:, : sketch.size] / self._total
@@ -272,7 +276,7 @@ class Solver:
         means, _ = yield Averaging(sketch.weigh(first, layout), np.zeros((rows.nodes, 0)))
         means = means / self._total
         penalty = np.einsum("nd,d->n", at**2, self._squared)
-        # A loss is never below 0: if it looks so, scores are too far apart for the sketch.
+        # A loss is never below 0: if it seems to be, scores are too far apart for the sketch.
         loss = np.where(means[:, d] < -_ROUNDING * self._zero, np.inf, means[:, d])
         value, gradient = loss + penalty, means[:, :d] + 2.0 * self._squared * at
         slope, error = means[:, d + 1], means[:, d + 2]
@@ -287,7 +291,7 @@ class Solver:
         return known, Evaluation(at, value, gradient), metric
 
     def _minimize_quadratic(self, moments: PairMoments) -> QuasiNewton:
-        """Return the minimum of the squared loss, which its moments tell in full."""
+        """Return the minimum of the squared loss, which its moments determine."""
 
         def evaluate(theta: FloatArray) -> Evaluation:
             pull = np.einsum("nij,nj->ni", moments.products, theta) + self._squared * theta
@@ -313,7 +317,7 @@ class Solver:
 
 
 class _Known(NamedTuple):
-    """What nodes know of the models they evaluated last."""
+    """The results of the nodes' last evaluation."""
 
     models: FloatArray
     ends: FloatArray
@@ -322,6 +326,6 @@ class _Known(NamedTuple):
     """The mean slope of a pair; None before the first evaluation."""
     order: int
     width: float
-    """The range of scores that was agreed on before they were known: it may be much too wide."""
+    """The range of scores agreed on before the evaluation, which may be much too wide."""
     error: float
-    """How far slopes may be off, relative to the mean slope."""
+    """The bound on the error of slopes, relative to the mean slope."""

@@ -1,1 +1,1 @@
-"""Dual averaging of gradients, which learns a model: in one place, and by gossip."""
+"""Dual averaging of gradients, which learns a model, in one place and by gossip."""

@@ -11,12 +11,12 @@ square of feature q. Measuring a feature in another unit multiplies z_q, sqrt(s_
 same number and divides theta_q by it: margins stay what they were. Scaling the loss changes
 nothing, as it scales z and sqrt(s) alike.
 
-Weights make all nodes count the same. Asynchronously node k is picked with probability p_k and
-weighs what it adds by 1/p_k: in each iteration every node then adds its gradient to z and one to
-m, on average, and g^2 / p_k to s, whose terms are squares. Synchronously all nodes add in every
-iteration, with weight one; but a node keeps its pair for 1/p_k iterations on average, and a sum of
-gradients that come in runs of this length varies as much as if their squares weighed 1/p_k. So
-both clocks have the same expected sums.
+Weights make all nodes count the same. On the asynchronous clock node k is picked with probability
+p_k and weighs its terms by 1/p_k: in each iteration every node then adds, on average, its gradient
+to z, one to m, and g^2 / p_k to s, whose terms are squares. On the synchronous clock all nodes add
+in every iteration, with weight one. But a node keeps its pair for 1/p_k iterations on average, and
+a sum of gradients that come in runs of this length varies as much as if their squares weighed
+1/p_k. So both clocks have the same expected sums.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MetricMap = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     held: IntArray
     sums: FloatArray
@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 
 def init(n: int, dimension: int) -> State:
-    """Every node holds its own observation and the zero model."""
+    """Return the state in which every node holds its own observation and the zero model."""
     return State(own_observations(n), np.zeros((n, 3 * dimension + 1)), np.zeros((n, dimension)))
 
 
@@ -58,7 +58,7 @@ def step_async(
     scale: float,
     probabilities: FloatArray,
 ) -> State:
-    """One exchange: swap, average once, then both nodes take a step on their new pair."""
+    """Make one exchange: swap, average once, then step both nodes on their new pair."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     held, sums, theta = swap(state.held, i, j), average(state.sums, i, j), state.theta.copy()
@@ -77,7 +77,7 @@ def step_sync(
     scale: float,
     probabilities: FloatArray,
 ) -> State:
-    """One edge averages and swaps; then all nodes take a step on their pair."""
+    """Let one edge average and swap; then step all nodes on their pairs."""
     ((i, j),) = exchanges
     held, sums = swap(state.held, i, j), average(state.sums, i, j)
     parts = pull(state.theta, own_observations(len(held)), held)
@@ -92,7 +92,7 @@ def add(
     weights: FloatArray,
     square_weights: FloatArray,
 ) -> FloatArray:
-    """Add what pairs say to the sums of their nodes, one row each."""
+    """Add the terms of pairs to the sums of their nodes, one row each."""
     parts = (
         weights[:, None] * gradient,
         square_weights[:, None] * gradient**2,

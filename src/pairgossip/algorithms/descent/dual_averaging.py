@@ -4,8 +4,8 @@ Every variant of dual averaging accumulates gradients in z and maps them to a mo
 
     T(z; gamma, t) = argmin_theta { z . theta + ||theta||^2 / (2 gamma) + t psi(theta) },
 
-a descent map: the paper prints its ascent twin at every call. Here ``gamma`` is the step size of
-iteration t, which multiplies the whole accumulated sum, and the result is the mean of the models
+which descends; the paper prints the map that ascends at every call. Here ``gamma`` is the step size
+of iteration t, which multiplies the whole accumulated sum, and the result is the mean of the models
 after each update.
 """
 
@@ -34,12 +34,12 @@ class State(NamedTuple):
 
 
 def init(*shape: int) -> State:
-    """Nothing accumulated, all models zero; shape (p,), or (n, p) for a network."""
+    """Return zero sums and zero models, of shape (p,), or (n, p) for a network."""
     return State(0, np.zeros(shape), np.zeros(shape), np.zeros(shape))
 
 
 def step(state: State, gradient: Gradient, prox: ProximalMap, gamma: float) -> State:
-    """One iteration with the gradient of the whole objective."""
+    """Make one iteration with the gradient of the whole objective."""
     return accumulate(state, state.z, gradient, prox, gamma)
 
 

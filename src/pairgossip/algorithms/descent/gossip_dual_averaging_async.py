@@ -2,8 +2,8 @@
 
 The paper's text overwrites the accumulator by the gradient, averages inside the loop over the two
 nodes, forgets the second term of the running mean, and has the ascent sign. Each gradient weighs
-1/p_k, where p_k is the probability that node k is picked, so that nodes which ring more often do
-not count more; m_k estimates the number of iterations from the node's own picks.
+1/p_k, where p_k is the probability that node k is picked, so that nodes that ring more often do not
+count more; m_k estimates the number of iterations from the node's own picks.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pairgossip.algorithms.steps import own_observations, swap
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 StepSize = Callable[[float], float]
+"""``gamma(t)``: the step size of iteration t."""
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The state of the network between exchanges."""
 
     held: IntArray
     z: FloatArray
@@ -41,7 +42,7 @@ class Node(NamedTuple):
 
 
 def init(n: int, dimension: int) -> State:
-    """Every node holds its own observation and the zero model."""
+    """Return the state in which every node holds its own observation and the zero model."""
     zeros = np.zeros((n, dimension))
     return State(own_observations(n), zeros, zeros, zeros, np.zeros(n, dtype=np.int64))
 
@@ -54,7 +55,7 @@ def step(
     gamma: StepSize,
     probabilities: FloatArray,
 ) -> State:
-    """One exchange: swap, average once, then both nodes take a step on their new pair."""
+    """Make one exchange: swap, average once, then step both nodes on their new pair."""
     ((i, j),) = exchanges
     both = np.array([i, j])
     held = swap(state.held, i, j)
@@ -72,9 +73,9 @@ def step(
 def local_step(
     node: Node, gradient: FloatArray, probability: float, prox: ProximalMap, gamma: StepSize
 ) -> Node:
-    """What one picked node does alone, once ``node.z`` is the average of the two."""
+    """Update one picked node, whose ``node.z`` is already the average of the two."""
     picks = node.picks + 1
-    iterations = picks / probability  # m_k: how far the network is, as seen from here
+    iterations = picks / probability  # m_k: this node's estimate of the network's iterations
     z = node.z + gradient / probability
     theta = prox(z, gamma(iterations), iterations)
     mean = (1 - 1 / picks) * node.mean + theta / picks

@@ -15,21 +15,21 @@ PairGradient = Callable[[FloatArray, IntArray, IntArray], FloatArray]
 
 
 class State(NamedTuple):
-    """What the network carries between iterations; models have shape (n, p)."""
+    """The state of the network between iterations; models have shape (n, p)."""
 
     held: IntArray
     models: dual_averaging.State
 
 
 def init(n: int, dimension: int) -> State:
-    """Every node holds its own observation and the zero model."""
+    """Return the state in which every node holds its own observation and the zero model."""
     return State(own_observations(n), dual_averaging.init(n, dimension))
 
 
 def step(
     state: State, exchanges: PairArray, g: PairGradient, prox: ProximalMap, gamma: float
 ) -> State:
-    """One edge averages and swaps; then all nodes take a dual averaging step on their pair."""
+    """Let one edge average and swap; then make a dual averaging step at all nodes."""
     ((i, j),) = exchanges
     held = swap(state.held, i, j)
     z = average(state.models.z, i, j)

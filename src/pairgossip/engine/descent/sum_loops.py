@@ -15,7 +15,7 @@ import numpy as np
 
 from pairgossip.engine.descent.loops import SMOOTHED_HINGE, SQUARED_HINGE
 from pairgossip.engine.loops import inlined, loop, vectorized
-from pairgossip.losses.sums import COARSE, DEGREE, NEAR, RATES, WIDTH
+from pairgossip.losses.sums import COARSE, DEGREE, NEAR_PANELS, RATES, WIDTH
 
 _MOVES = 16
 """Moves per score after which finishing by insertion is given up."""
@@ -318,12 +318,12 @@ def _near_sum(panels, moments, p, their_panels, their_moments, r, forms):  # typ
     total = 0.0
     first = 0
     for q in range(p):
-        while first < r and panels[q] - their_panels[first] > NEAR:
+        while first < r and panels[q] - their_panels[first] > NEAR_PANELS:
             first += 1
         at = first
-        while at < r and their_panels[at] - panels[q] <= NEAR:
+        while at < r and their_panels[at] - panels[q] <= NEAR_PANELS:
             distance = np.int64(panels[q] - their_panels[at])
-            total += _near_form(moments[q], forms[distance + NEAR], their_moments[at])
+            total += _near_form(moments[q], forms[distance + NEAR_PANELS], their_moments[at])
             at += 1
     return total
 
@@ -349,7 +349,7 @@ def _far_sum(panels, moments, p, their_panels, their_moments, r, falling, rising
     for rate in range(_COUNT):
         risen[rate] = 0.0
     for q in range(p):
-        while reached + 1 < r and panels[q] - their_panels[reached + 1] > NEAR:
+        while reached + 1 < r and panels[q] - their_panels[reached + 1] > NEAR_PANELS:
             if reached >= 0:
                 _fade(risen, their_panels[reached + 1] - their_panels[reached])
             reached += 1
@@ -387,7 +387,7 @@ def _wrong_order(panels, moments, p, their_panels, their_moments, r):  # type: i
         total += WIDTH * (here - previous) * below * later if below > 0 else 0.0
         previous = here
         if their_panels[at] == here:
-            while reached < p and here - panels[reached] > NEAR:
+            while reached < p and here - panels[reached] > NEAR_PANELS:
                 far += moments[reached, 0]
                 far_places += moments[reached, 1]
                 reached += 1
@@ -420,7 +420,7 @@ def logistic_sum(above, below, tables, room):  # type: ignore[no-untyped-def]
     x, y, mx, my, risen = room[2][0], room[2][1], room[4][0], room[4][1], room[5]
     total = _near_sum(x, mx, p, y, my, r, forms)
     total += _wrong_order(x, mx, p, y, my, r)
-    if max(x[p - 1], y[r - 1]) - min(x[0], y[0]) <= NEAR:
+    if max(x[p - 1], y[r - 1]) - min(x[0], y[0]) <= NEAR_PANELS:
         return total
     total += _far_sum(x, mx, p, y, my, r, falling, rising, risen)
     return total + _far_sum(y, my, r, x, mx, p, falling, rising, risen)
