@@ -232,7 +232,7 @@ def test_sweeps_are_looked_at_for_a_while_only(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("pairgossip.planning.predictions._MOST_SWEPT", 1)
     row = plan_one("sketch (ordered)", ROWS, "variance", "cycle", error=1e-3)
     assert row.messages is None and row.why_not is not None
-    assert row.why_not.startswith("A pilot of 512 exchanges is too short to tell")
+    assert row.why_not.startswith("A pilot of 512 exchanges is too short for a prediction")
 
 
 def test_flooding_is_tried_out_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +346,7 @@ def test_a_table_and_a_figure(gini: Plan, sharp: Plan, custom: Plan) -> None:
         ({"graph": pg.graphs.cycle(7)}, "7"),
         (
             {"graph": pg.graphs.grouped(pg.graphs.cycle(4), np.arange(64) % 4)},
-            "made for the graph of the sites: give it, and groups=",
+            "made for the graph of the sites: give this graph, and groups=",
         ),
         ({"kernel": None}, "needs a kernel"),
     ],

@@ -332,7 +332,7 @@ def test_a_fit_is_saved_and_loaded(tmp_path: Path) -> None:
         ({"iterations": 10**12}, "The number of rounds must be at most 1,000,000"),
         ({"weights": -np.ones(60)}, "must be positive"),
         ({"labels": np.arange(60), "loss": "ranking-logistic"}, "60 different values"),
-        ({"loss": "metric-hinge"}, "no function of differences of scores"),
+        ({"loss": "metric-hinge"}, "not a function of differences of scores"),
         ({"constraint": pg.PSD()}, "are vectors, which pg.PSD does not fit"),
     ],
 )

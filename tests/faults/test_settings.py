@@ -87,7 +87,7 @@ def test_own_attack_has_its_name() -> None:
         (lambda: pg.Churn(1, math.inf), "down of churn must be a finite number >= 0.001, not inf"),
         (lambda: pg.Faults(churn=(1, 2)), r"churn must be pg.Churn\(up=, down=\)"),  # type: ignore[arg-type]
         (lambda: pg.Faults(liars=[3, 3]), "a node is twice among liars"),
-        (lambda: pg.Faults(liars="3"), "liars must be how many nodes, or which"),  # type: ignore[arg-type]
+        (lambda: pg.Faults(liars="3"), "liars must be a number of nodes, or a list"),  # type: ignore[arg-type]
         (lambda: pg.Faults(liars=[-1]), "number of a node must be a whole number >= 0"),
         (lambda: pg.Faults(crashed={2: -1}), "crash time of node 2 must be a finite number >= 0"),
         (lambda: pg.Faults(attack="sing"), "Unknown attack 'sing': did you mean 'sign'"),
@@ -102,11 +102,11 @@ def test_own_attack_has_its_name() -> None:
         (lambda: pg.Faults.from_text("churn=5"), "as text up/down, not 5"),
         (lambda: pg.Faults.from_text("churn=5/a"), "down of churn must be .* not 'a'"),
         (lambda: pg.Faults.from_text("crashed=[3@1, 3@2]"), "a node is twice among crashed"),
-        (lambda: pg.Faults.from_text("liars=ann"), "liars must be how many nodes"),
+        (lambda: pg.Faults.from_text("liars=ann"), "liars must be a number of nodes"),
         (lambda: pg.Faults.from_text("liars=[1, 1]"), "a node is twice among liars"),
-        (lambda: pg.Faults.from_text("liars=[1@3]"), "liars must be how many nodes"),
+        (lambda: pg.Faults.from_text("liars=[1@3]"), "liars must be a number of nodes"),
         (lambda: pg.Faults.from_text("crashed=1@3"), r"such as \[3, 5\], not '1@3'"),
-        (lambda: pg.Faults.from_text("crashed=[]"), "crashed must be how many nodes"),
+        (lambda: pg.Faults.from_text("crashed=[]"), "crashed must be a number of nodes"),
         (lambda: pg.Faults.check(0.1), "give pg.Faults"),
     ],
 )

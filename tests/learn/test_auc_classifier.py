@@ -232,7 +232,7 @@ def test_weights_that_cannot_be_used() -> None:
         GossipAUCClassifier().fit(features, labels, labels)
     with pytest.raises(ValueError):
         GossipAUCClassifier().fit(features, labels, np.zeros(60))
-    with pytest.raises(InputError, match="give none below 0"):
+    with pytest.raises(InputError, match="is negative: give weights of 0 or more"):
         GossipAUCClassifier().fit(features, labels, -labels)
 
 

@@ -55,7 +55,7 @@ def test_overlays_have_the_degree_that_is_asked_for() -> None:
 def test_overlays_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match="needs degree < n, but degree=5 and n=5"):
         overlay(5, 5)
-    with pytest.raises(InputError, match="leave the degree out, or use a random regular one"):
+    with pytest.raises(InputError, match="leave the degree out, or use a random regular overlay"):
         overlay(8, 3, "exponential")
     with pytest.raises(InputError, match="did you mean 'random-regular'"):
         overlay(8, 3, "random")

@@ -165,7 +165,7 @@ def test_what_only_kernels_take_is_refused(how: dict[str, Any], sentence: str) -
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([[1, 0], [1, 1], [1, 1], [1, 0]], "all numbers are 1: there is nothing to rank"),
+        ([[1, 0], [1, 1], [1, 1], [1, 0]], "all numbers are 1: give a column that varies"),
         ([[1, 1], [2, 1], [3, 1]], "one class only"),
         ([[1, 0], [2, 1], [3, 2]], "needs two classes, but the labels hold 3"),
         ([[1, 2, 0], [2, 2, 1]], "choose one column, and give labels="),
@@ -177,7 +177,7 @@ def test_bad_groups_are_refused(name: str, rows: list[list[float]], sentence: st
 
 
 def test_separated_and_tiny_classes_have_no_brunner_munzel() -> None:
-    with pytest.raises(InputError, match="separated throughout"):
+    with pytest.raises(InputError, match="classes that are fully separated"):
         TESTS["brunner-munzel"](np.array([[1, 0], [2, 0], [3, 1], [4, 1.0]]))
     with pytest.raises(InputError, match="two rows of each class"):
         TESTS["brunner-munzel"](np.array([[1, 0], [2, 0], [3, 1.0]]))

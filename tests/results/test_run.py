@@ -76,7 +76,7 @@ def test_the_bias_over_many_trials_approaches_the_exact_one() -> None:
         ({"clock": "async"}, "No exact expectation or explicit bound is known"),
         (
             {"kernel": pg.Ratio("gini", "variance"), "engine": "plain"},
-            "is a function of averages, such as a ratio: theory speaks of each",
+            "is a function of averages, such as a ratio: theory is known for each",
         ),
         (
             {"kernel": pg.Combination(("variance",), lambda of: np.sqrt(of[..., 0]), name="sd")},

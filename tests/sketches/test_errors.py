@@ -144,7 +144,7 @@ class Own:
 
 
 def test_sketches_that_tell_no_error_are_refused() -> None:
-    sentence = "does not tell how rows differ, .* use method 'tracking', or leave interval= out"
+    sentence = "gives no sampling error: use method 'tracking', or leave interval= out"
     rows, values = table("normal", 60), column("exponential", 60)
     scatter = Pairs(rows, "within-cluster-scatter", labels=np.arange(60) % 2)
     many: list[tuple[Pairs, Any]] = [

@@ -112,7 +112,7 @@ def test_strata_have_no_sketch() -> None:
     for sketch in (None, Bins(8)):
         for name in ("within", "between"):
             strata: dict[str, Any] = {name: LABELS}
-            with pytest.raises(InputError, match=r"No sketch tells pairs within .* 'tracking'"):
+            with pytest.raises(InputError, match=r"No sketch separates pairs within .* 'tracking'"):
                 pg.estimate(VALUES, "gini", method="sketch", sketch=sketch, **strata)
 
 

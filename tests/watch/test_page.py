@@ -416,7 +416,7 @@ def test_bad_settings_are_one_sentence_and_can_be_mended(page: Page, served: Ser
 
 def test_faults_are_a_text_that_is_marked_where_it_is_wrong(page: Page, served: Served) -> None:
     page.goto(served.link(**GINI, clock="async", faults="loss=2"))
-    alert = "Of the faults, loss must be a probability >= 0 and < 1, not 2."
+    alert = "In the faults, loss must be a probability >= 0 and < 1, not 2."
     expect(page.get_by_role("alert")).to_have_text(alert)
     expect(page.locator("#faults[aria-invalid]")).to_be_visible()
     fill("#faults", "loss=0.2, liars=[3]")(page)

@@ -1,4 +1,4 @@
-"""What goes wrong in a network: exchanges that are lost, nodes that come and go, and liars."""
+"""Faults of a network: exchanges that are lost, nodes that come and go, and liars."""
 
 from pairgossip.faults.settings import Churn, Faults
 

@@ -1,4 +1,4 @@
-"""Who lies and who crashes in a run, drawn by its seed and the same in all trials."""
+"""The nodes that lie and crash in a run, drawn by its seed and the same in all trials."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.checks import is_connected
 
 _DRAWS = 100
-"""How often crashed nodes are drawn anew if they disconnect the rest."""
+"""The largest number of draws of crashed nodes, as those that disconnect the rest are dropped."""
 _MOST_EDGES = 20_000_000
-"""The most edges of which liars know who is whose neighbor."""
-_LOCAL = ("constant", "sign")
-"""The attacks that need to know no neighbors."""
+"""The largest number of edges for attacks that look at neighbors."""
+_LOCAL_ATTACKS = ("constant", "sign")
+"""The attacks that do not look at neighbors."""
 
 
 @dataclass(frozen=True)
 class FaultyNetwork:
-    """The faults of a run on its network; nodes are numbered as the graph's, rows at sites too."""
+    """The faults of a run on its network; nodes have the numbers of the graph's, or of rows."""
 
     faults: Faults
     n: int
-    """How many exchanges ring in a unit of time, and how many nodes there are."""
+    """The number of nodes, and of exchanges that ring in a unit of time."""
     crash_times: FloatArray
-    """When each node crashes, shape (n,); infinite for those that do not."""
+    """The time at which each node crashes, shape (n,); infinite for those that do not."""
     network: Network
-    """What attacks know; its lie has one entry for each component that nodes average."""
+    """The network as attacks see it; its lie has one entry per averaged component."""
     site_of: IntArray | None = None
     """The site of every node, where several are at one machine and come, go and crash together."""
 
@@ -45,12 +45,12 @@ class FaultyNetwork:
 
     @property
     def attack(self) -> Callable[..., Any]:
-        """What liars send, as a function."""
+        """The function that gives the lies."""
         attack = self.faults.attack
         return attack if callable(attack) else ATTACKS[attack]
 
     def with_lies(self, lies: FloatArray) -> FaultyNetwork:
-        """Let liars send these numbers, one for each component, unless their lie is given."""
+        """Return a copy in which liars send these numbers, one per component; a given lie stays."""
         if self.faults.lie is not None:
             return self
         return replace(self, network=self.network._replace(lie=lies))
@@ -59,7 +59,7 @@ class FaultyNetwork:
 def resolve(faults: Faults, graph: Graph, draws: Generator, components: int = 1) -> FaultyNetwork:
     """Draw the nodes that are not named; raise `InputError` if the network cannot have the faults.
 
-    ``components`` is how many numbers nodes average.
+    ``components`` is the number of numbers that nodes average.
     """
     sites = graph.sites if isinstance(graph, GroupedGraph) else graph
     site_of = graph.site_of if isinstance(graph, GroupedGraph) else None
@@ -76,7 +76,7 @@ def resolve(faults: Faults, graph: Graph, draws: Generator, components: int = 1)
         raise _refuse("Every node lies or crashes: leave some honest")
     if site_of is not None:
         crash_times, is_liar = crash_times[site_of], is_liar[site_of]
-    needs_neighbors = is_liar.any() and faults.attack not in _LOCAL
+    needs_neighbors = is_liar.any() and faults.attack not in _LOCAL_ATTACKS
     adjacency = _adjacency(graph) if needs_neighbors else _no_neighbors(graph.n)
     lie = np.full(components, 1.0 if faults.lie is None else faults.lie)
     return FaultyNetwork(faults, graph.n, crash_times, Network(is_liar, *adjacency, lie), site_of)
@@ -89,7 +89,7 @@ def _refuse(why: str) -> InputError:
 def _choose_crashed(
     crashed: Nodes | Mapping[int, float], graph: Graph, draws: Generator
 ) -> IntArray:
-    """Return the nodes that crash, without which the others are connected."""
+    """Return the nodes that crash, such that the others stay connected."""
     for _ in range(_DRAWS if isinstance(crashed, int) else 1):
         stays = np.ones(graph.n, dtype=np.bool_)
         nodes = _choose("crashed", crashed, graph.n, np.arange(graph.n), draws)
@@ -97,13 +97,13 @@ def _choose_crashed(
         if not len(nodes) or _stay_connected(graph, stays):
             return nodes
     raise _refuse(
-        "Without the nodes that crash fewer than two stay, or they are not connected: let other "
+        "Without the nodes that crash, fewer than two stay, or they are not connected: let other "
         "nodes crash, or fewer"
     )
 
 
 def _stay_connected(graph: Graph, stays: BoolArray) -> bool:
-    """Tell whether two or more nodes stay, and can reach each other."""
+    """Return whether two or more nodes stay and can reach each other."""
     left = int(stays.sum())
     if left < 2 or graph.is_complete:
         return left >= 2
@@ -115,7 +115,7 @@ def _stay_connected(graph: Graph, stays: BoolArray) -> bool:
 def _choose(
     name: str, nodes: Nodes | Mapping[int, float], n: int, candidates: IntArray, draws: Generator
 ) -> IntArray:
-    """Return the nodes that are named, or draw as many as are asked for."""
+    """Return the named nodes, or draw this number of nodes."""
     if isinstance(nodes, int):
         if nodes > len(candidates):
             raise _refuse(f"{nodes} {name} of {len(candidates)} nodes are too many: ask for fewer")
@@ -139,6 +139,6 @@ def _adjacency(graph: Graph) -> tuple[IntArray, IntArray]:
 
 def _no_neighbors(n: int) -> tuple[IntArray, IntArray]:
     indptr, indices = np.zeros(n + 1, dtype=np.int64), np.arange(0, dtype=np.int32)
-    # As in a graph: to compiled code arrays that can be written are of another kind.
+    # Read-only, as in a graph: compiled code has another type for writable arrays.
     indptr.flags.writeable = indices.flags.writeable = False
     return indptr, indices

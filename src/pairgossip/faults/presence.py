@@ -1,7 +1,7 @@
-"""Which exchanges find both nodes there and free: churn, crashes and exchanges under way.
+"""Exchanges that take place, as both nodes are present and free: churn, crashes and delays.
 
 Time is counted in exchanges that ring, from 1 on. `find_lost` is plain Python that numba
-compiles; all that it draws comes from an array, so that both forms find the same.
+compiles; its random numbers come from an array, so that both forms find the same exchanges.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from pairgossip.faults.network import FaultyNetwork
 
 
 class Presence(NamedTuple):
-    """Who is there; arrays are over sites, or nodes where each is its own."""
+    """The presence of nodes; arrays are over sites, or nodes where each is its own site."""
 
     site_of: IntArray | None
-    """The site of every node; None where each is its own."""
+    """The site of every node; None where each is its own site."""
     last: FloatArray
     """The time of the crash; infinite without one."""
     until: FloatArray | None
-    """Until when each is there, or with a minus sign, until when it is away; None if all stay."""
+    """The time until which each is present, or if negative, away; None if all stay."""
     busy_until: FloatArray | None
-    """The last exchange that each node, not site, misses since it is busy; None without delay."""
+    """The last exchange that each node, not site, misses while busy; None without delay."""
     up: float
     down: float
-    """The mean durations."""
+    """The mean durations of presence and of absence."""
     duration: int
-    """How many exchanges ring while one is under way."""
+    """The number of exchanges that ring while one is under way."""
 
 
 def start_presence(network: FaultyNetwork, draws: Generator) -> Presence:
-    """Return who is there at the start: with churn, each as likely as at any time."""
+    """Return the presence at the start: with churn, as likely as at any other time."""
     n, churn, site_of = network.n, network.faults.churn, network.site_of
     last = network.crash_times * n
     if site_of is not None:
@@ -72,19 +72,20 @@ def find_lost(
     lost: IntArray,
     left: IntArray,
 ) -> tuple[int, int, int]:
-    """Write which exchanges do not take place, and those that do.
+    """Write the places of exchanges that do not take place, and the exchanges that do.
 
     ``pairs`` are exchanges as numbers, the second node in the upper half; with a list of edges they
     are places in it, which exchanges replace. ``per_iteration`` is None for one, ``first`` is the
-    time of the first exchange, and ``gaps`` are exponential numbers for times between coming and
-    going. ``messages_lost`` are the places of exchanges that are lost on the way, and the number of
-    exchanges; None if none are. Begin at a place before which so many were ``gone``; return that at
-    which gaps ran out, or the end, how many gaps were used, and how many exchanges are gone.
-    Between two nodes of one site nothing is lost, unless it crashed.
+    time of the first exchange, and ``gaps`` are exponential numbers for the times between changes
+    of presence. ``messages_lost`` has the places of exchanges that are lost on the way, and then
+    the number of exchanges; None if no messages are lost. Begin at the place ``begin``, before
+    which ``gone`` exchanges were lost. Return the place at which gaps ran out, or the end; the
+    number of gaps used; and the number of exchanges lost so far. Between two nodes of one site
+    nothing is lost, unless the site crashed.
     """
     used, missed, next_missed = 0, 0, -1 if messages_lost is None else messages_lost[0]
     for at in range(begin, pairs.shape[0]):
-        # Numbers that need no test for negative ones, and of faults that are None no code is made.
+        # Unsigned numbers save tests for negative ones; faults that are None compile to no code.
         s, to = np.uint64(at), np.uint64(at - gone)
         left[to] = pair = pairs[s] if edges is None else edges[np.uint64(pairs[s])]
         i, j = np.uint32(pair & 0xFFFFFFFF), np.uint32(pair >> 32)

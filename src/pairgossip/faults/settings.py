@@ -1,7 +1,7 @@
-"""The faults that a run is asked for, and their text: for command line, page and files.
+"""The settings of faults, and their text for command line, page and files.
 
-In "loss=0.01, churn=100/10, crashed=[3, 5@20], liars=7" the parts are as in `Faults`: 7 is how
-many nodes, [3, 5] is which ones, and a time follows "@".
+In "loss=0.01, churn=100/10, crashed=[3, 5@20], liars=7" the parts are as in `Faults`: 7 is a number
+of nodes, [3, 5] are their names by number, and a time follows "@".
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from pairgossip.checks import is_number, whole
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.faults.attacks import ATTACKS
 
-_SHORTEST = 1e-3
-"""The least mean time of staying or being away: nodes that change sooner would be slow to follow.
-"""
+_SHORTEST_STAY = 1e-3
+"""The least mean time of presence or absence; shorter ones would make the simulation slow."""
 
 
 @dataclass(frozen=True)
 class Churn:
-    """Nodes that come and go, each by itself; a node that is away keeps its state.
+    """Nodes that come and go, each independently; a node that is away keeps its state.
 
     Parameters
     ----------
     up, down
-        How long a node stays and how long it is away on average, in units of time in which the
-        network makes n exchanges, at least 0.001; both times are exponential.
+        The mean times for which a node stays and is away, at least 0.001, in units of time in
+        which the network makes n exchanges; both times are exponential.
     """
 
     up: float
@@ -38,12 +37,12 @@ class Churn:
 
     def __post_init__(self) -> None:
         for name in ("up", "down"):
-            value = _number(f"{name} of churn", getattr(self, name), _SHORTEST)
+            value = _check_number(f"{name} of churn", getattr(self, name), _SHORTEST_STAY)
             object.__setattr__(self, name, value)
 
     @property
     def share_up(self) -> float:
-        """The part of the time that a node is there."""
+        """The share of the time for which a node is present."""
         return self.up / (self.up + self.down)
 
     def __str__(self) -> str:
@@ -53,44 +52,45 @@ class Churn:
 _BETWEEN_PARTS = re.compile(r",(?![^\[]*\])")
 """Commas that are not between brackets."""
 Nodes = int | Sequence[int]
-"""How many nodes, which are then drawn, or which ones."""
+"""The number of nodes, which are then drawn, or the numbers of the nodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """What goes wrong in a run.
+    """The faults of a run.
 
-    Time runs so that n exchanges ring per unit. Where rows are held at sites, nodes are sites, and
-    exchanges between the rows of one site need no message: only a crash ends them. Who crashes or
-    lies, unless given, is drawn by the seed, once for all trials: differences between trials do
-    not show how much depends on who it is.
+    One unit of time has n exchanges. Where rows are held at sites, nodes are sites, and exchanges
+    between the rows of one site need no message: only a crash ends them. Nodes that crash or lie
+    and are not named are drawn by the seed, once for all trials: differences between trials do not
+    show how much depends on this draw.
 
     Parameters
     ----------
     loss
-        The probability that an exchange does not take place, since its first message is lost.
+        The probability that an exchange does not take place, as its first message is lost.
     half_loss
-        The probability that an exchange is carried out by one of the two nodes alone, either
-        equally likely: the answer to the other was lost. Observations get doubled and lost so.
+        The probability that only one of the two nodes, either equally likely, carries out an
+        exchange, as the answer to the other is lost. This duplicates and loses observations.
     delay
-        How long an exchange takes. Meanwhile both nodes are busy, as peers are that must not do
-        two exchanges at once, and one that rings for either of them does not take place.
+        The duration of an exchange. Meanwhile both nodes are busy, like peers that must not make
+        two exchanges at once, and an exchange that rings for either of them does not take place.
     churn
-        A `Churn`: nodes come and go. On the synchronous clock a node that is away goes on
-        computing with the observation it holds.
+        A `Churn`: nodes come and go. On the synchronous clock a node that is away continues to
+        compute with the observation it holds.
     crashed
-        Nodes that take part no more: how many, or their numbers, or by number the time at which
-        each crashes. What they hold is lost with them, so that the others do not come to agree on
-        the statistic of all rows, however long they run.
+        Nodes that stop for good: the number of nodes, or a list of nodes, or a mapping from nodes
+        to crash times. Their state is lost with them, so that the others never converge to the
+        statistic of all rows.
     liars
-        Nodes that send something else than their values: how many, or their numbers.
+        Nodes that send lies instead of their values: the number of nodes, or a list of nodes.
     attack
-        What liars send instead: "constant", "sign", "inside-the-clip", "dissensus", or a function
-        ``attack(z, liar, partner, clip, network)``, as those of ``pairgossip.faults.attacks`` are.
-        The first two hit one part of a ratio, and all features of a sketch alike: what is read from
-        proportions of features, such as an AUC or ranks by bins, they hardly move.
+        The lies: "constant", "sign", "inside-the-clip", "dissensus", or a function
+        ``attack(z, liar, partner, clip, network)`` like those of ``pairgossip.faults.attacks``.
+        The first two change one part of a ratio, and all features of a sketch alike: they hardly
+        move statistics of proportions of features, such as an AUC or ranks by bins.
     lie
-        The number that a "constant" attack sends; unless given ten times what nodes average.
+        The number that a "constant" attack sends; by default ten times the numbers that nodes
+        average.
 
     Examples
     --------
@@ -109,12 +109,12 @@ class Faults:
 
     def __post_init__(self) -> None:
         checked: dict[str, Any] = {
-            "loss": _number("loss", self.loss, 0.0, below=1.0),
-            "half_loss": _number("half_loss", self.half_loss, 0.0, below=1.0),
-            "delay": _number("delay", self.delay, 0.0),
-            "lie": None if self.lie is None else _number("lie", self.lie),
-            "crashed": _crash_times(self.crashed),
-            "liars": _nodes("liars", self.liars),
+            "loss": _check_number("loss", self.loss, 0.0, below=1.0),
+            "half_loss": _check_number("half_loss", self.half_loss, 0.0, below=1.0),
+            "delay": _check_number("delay", self.delay, 0.0),
+            "lie": None if self.lie is None else _check_number("lie", self.lie),
+            "crashed": _check_crash_times(self.crashed),
+            "liars": _check_nodes("liars", self.liars),
         }
         if self.churn is not None and not isinstance(self.churn, Churn):
             raise _refuse(
@@ -129,7 +129,7 @@ class Faults:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read faults as ``str`` writes them."""
+        """Read faults from the text that ``str`` writes."""
         given: dict[str, Any] = {}
         names = [field.name for field in fields(cls)]
         for part in filter(None, map(str.strip, _BETWEEN_PARTS.split(text))):
@@ -146,7 +146,7 @@ class Faults:
 
     @classmethod
     def check(cls, value: Any) -> Faults | None:
-        """Return faults that are given as such or as text; None where there are none."""
+        """Return faults from a `Faults` or a text; None where there are no faults."""
         try:
             faults = cls.from_text(value) if isinstance(value, str) else value
             if faults is not None and not isinstance(faults, Faults):
@@ -163,17 +163,17 @@ class Faults:
 
     @property
     def filters(self) -> bool:
-        """Whether exchanges do not take place."""
+        """Whether some exchanges do not take place."""
         return bool(self.loss or self.delay or self.churn is not None or self.crashed)
 
     @property
     def spoils(self) -> bool:
-        """Whether exchanges that take place go wrong: half lost, or with a liar."""
+        """Whether some exchanges that take place go wrong: half lost, or with a liar."""
         return bool(self.half_loss or self.liars)
 
     @property
     def attack_name(self) -> str:
-        """What the attack is called."""
+        """The name of the attack."""
         if isinstance(self.attack, str):
             return self.attack
         return str(getattr(self.attack, "__name__", type(self.attack).__name__))
@@ -187,11 +187,13 @@ class Faults:
 
 
 def _refuse(why: str) -> InputError:
-    """Build the error for faults that cannot be."""
-    return InputError(f"Of the faults, {why}.")
+    """Build the error for faults that are not possible."""
+    return InputError(f"In the faults, {why}.")
 
 
-def _number(name: str, value: Any, least: float = -math.inf, *, below: float = math.inf) -> float:
+def _check_number(
+    name: str, value: Any, least: float = -math.inf, *, below: float = math.inf
+) -> float:
     """Return a finite number within limits."""
     if is_number(value) and math.isfinite(value) and least <= value < below:
         return float(value)
@@ -201,31 +203,33 @@ def _number(name: str, value: Any, least: float = -math.inf, *, below: float = m
     raise _refuse(f"{name} must be a {what}{limits}, not {value!r}")
 
 
-def _nodes(name: str, value: Any) -> Nodes:
-    """Return how many nodes, or their different numbers in order."""
+def _check_nodes(name: str, value: Any) -> Nodes:
+    """Return a number of nodes, or different nodes in order."""
     if is_number(value):
         return whole(f"The number of nodes in {name}", value, 0)
     if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
-        raise _refuse(f"{name} must be how many nodes, or which, such as [3, 5], not {value!r}")
+        raise _refuse(f"{name} must be a number of nodes, or a list such as [3, 5], not {value!r}")
     numbers = [whole("The number of a node", node, 0) for node in value]
     if len(set(numbers)) < len(numbers):
         raise _refuse(f"a node is twice among {name}")
     return tuple(sorted(numbers)) or 0
 
 
-def _crash_times(value: Any) -> Nodes | Mapping[int, float]:
-    """Return how many nodes crash, or which ones, or when each does."""
+def _check_crash_times(value: Any) -> Nodes | Mapping[int, float]:
+    """Return the number of nodes that crash, or the nodes, or their crash times."""
     if not isinstance(value, Mapping):
-        return _nodes("crashed", value)
-    nodes = _nodes("crashed", tuple(value))
+        return _check_nodes("crashed", value)
+    nodes = _check_nodes("crashed", tuple(value))
     if isinstance(nodes, int):
         return nodes
-    times = {node: _number(f"the crash time of node {node}", value[node], 0.0) for node in nodes}
+    times = {
+        node: _check_number(f"the crash time of node {node}", value[node], 0.0) for node in nodes
+    }
     return times if any(times.values()) else nodes
 
 
 def _write(value: Any) -> str:
-    """Write a value so that it reads as the same."""
+    """Write a value as text that `_read` reads as the same value."""
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, Mapping):

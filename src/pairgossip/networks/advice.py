@@ -1,4 +1,4 @@
-"""Advice on a network: how fast averaging is on it now, and what would make it faster."""
+"""Advice on a network: the speed of averaging on it now, and ways to make it faster."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MORE_LINKS = 0.02
-"""How many links are added unless the user says it, as a part of all edges."""
+"""The default number of links to add, relative to the number of edges."""
 COLUMNS = ("network", "edges", "gap", "gain", "at most", "e-fold", "continuized")
 
 
 @dataclass(frozen=True)
 class NetworkOption:
-    """One network and law, and how fast values average on it."""
+    """One network and law, and the speed of averaging on it."""
 
     name: str
     edges: int
     gap: float
-    """The second smallest eigenvalue of L_q, as of `Graph.normalized_gap`."""
+    """The second smallest eigenvalue of L_q; see `Graph.normalized_gap`."""
     gain: float
     """The gap over that of the network as it is, with uniform edges."""
     efold: float
-    """Exchanges in which the root mean square disagreement of averaging shrinks by e, guaranteed: 4
-    / gap. Single runs take about half as many."""
+    """The guaranteed number of exchanges in which the root mean square disagreement of averaging
+    shrinks by a factor e: 4 / gap. Single runs take about half as many."""
     continuized_efold: float
     """The same for ``schedule="continuized"``, by its guarantee."""
     bound: float | None = None
-    """The largest gain that any law can have; None for what is not a law's."""
+    """The largest gain that any law can have; None where the option is not the best law."""
 
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """What `advise` returns: the network as it is, and what would make averaging faster."""
+    """The result of `advise`: the network as it is, and faster ones."""
 
     options: tuple[NetworkOption, ...]
     """The network as it is first."""
@@ -59,7 +59,7 @@ class Advice:
         return pandas.DataFrame([asdict(option) for option in self.options])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many exchanges an e-fold takes with every option; return matplotlib's axes."""
+        """Draw the exchanges of an e-fold with every option, and return the matplotlib axes."""
         from pairgossip.networks.figure import draw_advice
 
         return draw_advice(self, ax)
@@ -81,12 +81,13 @@ class Advice:
 
     @property
     def remarks(self) -> str:
-        """What the numbers mean, and where they do not apply."""
+        """The meaning of the numbers, and where they do not apply."""
         return (
-            "e-fold: exchanges in which averages come nearer to each other by a factor e, "
-            "guaranteed; runs take about half as many. "
-            "Where rows travel, nodes that a law calls seldom learn late from their own pairs. "
-            "Overlays have so many neighbors a node, and need that any two nodes can talk."
+            "e-fold: the guaranteed number of exchanges in which averages come closer by a factor "
+            "e; runs take about half as many. "
+            "Where rows travel, nodes that a law seldom picks learn late from their own pairs. "
+            "Overlays have the number of neighbors per node in parentheses, and need that any two "
+            "nodes can talk."
         )
 
     def __repr__(self) -> str:
@@ -99,13 +100,13 @@ def advise(graph: Graph, *, links: int | None = None, progress: Show = None) -> 
     Parameters
     ----------
     graph
-        The network, of at most 3,000 nodes. The random overlay has as many neighbors a node as the
-        network has on average, and at least 3.
+        The network, of at most 3,000 nodes. Each node of the random overlay has as many neighbors
+        as the network has on average, and at least 3.
     links
         How many links to add, by default 2 % of the edges.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
-        with how many steps were done: one for every link, and 1000 for the best law.
+        with the number of steps done: one for every link, and 1000 for the best law.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def advise(graph: Graph, *, links: int | None = None, progress: Show = None) -> 
         candidates: list[tuple[str, Graph, NamedOrGiven]] = [("as it is", graph, UNIFORM_EDGES)]
         if not graph.is_regular:
             candidates.append((f"law: {NODE_CLOCKS}", graph, NODE_CLOCKS))
-        more = best_links(graph, count, show) if count else None  # refuses before the law is sought
+        more = best_links(graph, count, show) if count else None  # refuses before the search
         candidates.append(("law: best", graph, best_law(graph, show)))
         if more is not None:
             candidates.append((format_count(count, "more link"), more, UNIFORM_EDGES))

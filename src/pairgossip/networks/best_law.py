@@ -14,16 +14,16 @@ from pairgossip.progress import Show, in_steps, progress_bar
 from pairgossip.text import format_count
 
 LARGEST = 3_000
-"""Nodes up to which a best law is a matter of minutes: matrices of nodes by nodes are inverted."""
+"""The largest number of nodes for a best law, which inverts n x n matrices: minutes."""
 SMALL = 1_000
-"""Nodes up to which several threads of BLAS take longer to meet than to compute."""
+"""Up to this many nodes, threads of BLAS take longer to synchronize than to compute."""
 
 
 class BestLaw(GivenLaw):
-    """The law of edges with the largest gap, as far as it was found, and what no law exceeds."""
+    """The law of edges with the largest gap found, and a bound on the gain of any law."""
 
     gap: float
-    """The second smallest eigenvalue of L_q, as of `Graph.normalized_gap`."""
+    """The second smallest eigenvalue of L_q; see `Graph.normalized_gap`."""
     gain: float
     """The gap over that of uniform edges."""
     bound: float
@@ -48,18 +48,19 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
     """Find the probabilities of edges under which averaging is fastest.
 
     Along random edges, each drawn with probability q_e, expected disagreement shrinks by the gap of
-    L_q = sum_e q_e (e_i - e_j)(e_i - e_j)', its second smallest eigenvalue: this law has the
-    largest (Boyd, Ghosh, Prabhakar and Shah, 2006). Where rows travel, nodes far from bottlenecks
-    ring seldom and learn late from their own pairs; and continuized averaging gains less or loses.
+    L_q = sum_e q_e (e_i - e_j)(e_i - e_j)', its second smallest eigenvalue. This law has the
+    largest gap (Boyd, Ghosh, Prabhakar and Shah, 2006). Where rows travel, nodes far from
+    bottlenecks ring seldom and learn late from their own pairs. Continuized averaging gains less,
+    or loses.
 
     Parameters
     ----------
     graph
-        The network, of at most 3,000 nodes. The search ends within 0.1 % of the largest gap, beyond
-        4,000 edges within 2 %, or where rounding ends it; `BestLaw.bound` says how near it came.
+        The network, of at most 3,000 nodes. The search ends within 0.1 % of the largest gap, with
+        more than 4,000 edges within 2 %, or where rounding ends it; see `BestLaw.bound`.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
-        with how many of 1000 steps were done.
+        with the number of steps done, of 1000.
 
     Returns
     -------
@@ -84,14 +85,14 @@ def best_law(graph: Graph, progress: Show = None) -> BestLaw:
         found = solve(graph.edges, graph.n, uniform, in_steps(advance))
         law = GivenLaw(found.p / found.p.sum())
         gap = graph.normalized_gap(law)
-    if gap < uniform:  # uniform edges are best, and all others a rounding away
+    if gap < uniform:  # uniform edges are best, up to rounding
         law, gap = GivenLaw(even), uniform
     bound = max(1 / (found.low * uniform), gap / uniform)
     return BestLaw(graph, law.probabilities, gap, gap / uniform, bound)
 
 
 def check_network(graph: Any) -> None:
-    """Raise `InputError` unless a network is one whose laws can be compared."""
+    """Raise `InputError` unless the laws of a network can be compared."""
     if not isinstance(graph, Graph):
         raise InputError(
             f"A network is a Graph, such as pg.graphs.cycle(10), not {type(graph).__name__}."
@@ -99,11 +100,10 @@ def check_network(graph: Any) -> None:
     if graph.n == 1:
         raise InputError("A network of one node has no edges: there is nothing to choose.")
     if isinstance(graph, Changing):
-        raise InputError("A network that changes has no best law: ask each of its graphs.")
+        raise InputError("A network that changes has no best law: choose one of its graphs.")
     if isinstance(graph, GroupedGraph):
         raise InputError(
-            "Rows at sites have no best law, only networks of nodes have: use {argument}, where "
-            "sites exchange.",
+            "Rows at sites have no best law: use {argument}, so that the sites are the nodes.",
             "construction",
             WHOLE_SETS,
         )

@@ -5,13 +5,13 @@ With p_e = q_e / gap, the largest gap of L_q = sum_e q_e L_e is one over the sma
     Z = sum_e p_e L_e - (I - J/n) positive semidefinite, and p >= 0,
 
 and for every positive semidefinite Y with <L_e, Y> <= 1 for all edges, that sum is at least the
-trace of Y: a certificate, whatever the path to it. Both p and Y stay feasible all along (s_e = 1 -
-<L_e, Y> are computed from Y), so the distance of the two sums bounds what is left to gain.
+trace of Y. This certificate does not depend on the path to Y. Both p and Y stay feasible all along
+(s_e = 1 - <L_e, Y> are computed from Y), so the distance of the two sums bounds the remaining gain.
 
 Since L_e = b b', with b the difference of two unit vectors, the linear system of a step is the
-entrywise product of b_e' Z^-1 b_f and b_e' Y b_f, and a diagonal: dense factors of it for up to a
-few thousand edges, conjugate gradients without it beyond. Directions as of Helmberg, Rendl,
-Vanderbei and Wolkowicz (1996), with the predictor and corrector of Mehrotra (1992).
+entrywise product of b_e' Z^-1 b_f and b_e' Y b_f, plus a diagonal. Up to a few thousand edges the
+system is factored; beyond, conjugate gradients solve it without storing it. Directions are those of
+Helmberg, Rendl, Vanderbei and Wolkowicz (1996), with Mehrotra's predictor and corrector (1992).
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ from pairgossip.graphs.checks import neighbor_sums
 from pairgossip.graphs.spectrum import sparse_matrix
 
 _MOST_STEPS = 60
+"""The largest number of steps; 15 to 30 are usual."""
 _MOST_FACTORED = 4_000
-"""Edges up to which the linear system is written out: 128 MB a matrix, and a second or a few."""
+"""The largest number of edges for which the system is stored: 128 MB per matrix, seconds."""
 _TOLERANCE = 1e-3
-"""Relative distance of the law's gap from its bound, where systems are factored."""
+"""The relative distance of the law's gap from its bound, where systems are factored."""
 _ROUGH_TOLERANCE = 2e-2
 """The same with conjugate gradients."""
 _MOST_PRODUCTS, _PRODUCT_ERROR = 150, 1e-2
-"""How many conjugate gradients a direction may take, and the part of the residual they leave."""
+"""The largest number of conjugate gradients per direction, and the relative residual they leave."""
 _EDGE_WORK = 60
-"""How much longer an entry takes edge by edge than in a product of whole matrices."""
-_SHORTER, _MOST_SHORTER = 0.8, 40
-"""How much shorter the next trial step is where one leads outside, and how often."""
+"""The cost of an entry edge by edge, relative to its cost in a product of full matrices."""
+_SHRINKAGE, _MOST_TRIALS = 0.8, 40
+"""The factor of the next trial step after one that leads outside, and the most trials."""
 _REACH = 0.9
-"""The part that is gone of a step that had to be shortened, to stay off the boundary."""
+"""The part taken of a shortened step, to stay off the boundary."""
 
 _Inside = tuple[FloatArray, FloatArray]
 """A positive definite matrix, without the constant vector, and its Cholesky factor with it."""
@@ -68,7 +69,7 @@ class _Point(NamedTuple):
 def solve(
     edges: NDArray[Any], n: int, gap: float, report: Callable[[float], None] | None = None
 ) -> Solution:
-    """Find the best law; ``gap`` is that of uniform edges, ``report`` is told the part done."""
+    """Find the best law; ``gap`` is that of uniform edges, ``report`` takes the part done."""
     problem = _Problem(edges, n)
     count = len(edges)
     tolerance = _TOLERANCE if count <= _MOST_FACTORED else _ROUGH_TOLERANCE
@@ -82,15 +83,15 @@ def solve(
         if left <= tolerance:
             break
         following = problem.advance(point)
-        if following is None:  # rounding: what was reached holds, with its certificate
+        if following is None:  # rounding: the point reached is valid, with its certificate
             break
         point = following
-    # Y over its largest product is feasible, too, and what certifies.
+    # Y over its largest product is feasible too, and certifies the bound.
     return Solution(point.p, float(np.trace(point.y) / problem.products(point.y).max()))
 
 
 def _left_to_gain(point: _Point) -> float:
-    """Return how much larger another gap may be, as a part of this one."""
+    """Return the largest remaining gain of the gap, relative to this gap."""
     return float(point.p.sum() / np.trace(point.y)) - 1
 
 
@@ -103,7 +104,7 @@ class _Problem:
         self._centered = np.eye(n) - 1 / n
 
     def start(self, gap: float) -> _Point:
-        """Return a point inside: twice what uniform edges need, a fourth of the identity."""
+        """Return an inner point: twice the p of uniform edges, and Y a fourth of the identity."""
         count = len(self._edges)
         p = np.full(count, 2 / (count * gap))
         inside = self._enter_primal(p)
@@ -133,7 +134,7 @@ class _Problem:
             return None
 
     def advance(self, point: _Point) -> _Point | None:
-        """Make one step; None where rounding leaves no way."""
+        """Make one step; return None where rounding prevents it."""
         p, z, factor, y = point
         s = 1 - self.products(y)
         inverse = cho_solve((factor, True), np.eye(self._n), check_finite=False) - 1 / self._n
@@ -154,7 +155,7 @@ class _Problem:
         if ahead is None:
             return None
         mean, mean_ahead = self._mean(p, z, y), self._mean(ahead.p, ahead.z, ahead.y)
-        # The less a step towards the optimum itself comes to, the more this one is centered.
+        # The less a step toward the optimum achieves, the more this step is centered.
         target = mean * float(np.clip(mean_ahead / mean, 0.01, 1.0)) ** 3
         bend = _symmetric((dz @ inverse).T @ dy)
         at_edges = self.products(bend) - dp * self.products(dy) / p
@@ -162,12 +163,12 @@ class _Problem:
         return self._move(p, dp, y, dy)
 
     def _mean(self, p: FloatArray, z: FloatArray, y: FloatArray) -> float:
-        """Return the mean of what should all be equal, and vanish in the end."""
+        """Return the mean complementarity, whose terms should be equal and vanish in the end."""
         slack = 1 - self.products(y)
         return float(np.vdot(z, y) + p @ slack) / (self._n - 1 + len(p))
 
     def _move(self, p: FloatArray, dp: FloatArray, y: FloatArray, dy: FloatArray) -> _Point | None:
-        """Go along both directions as far as they lead inside."""
+        """Move along both directions as far as they stay inside."""
         p, primal = _shorten(self._enter_primal, p, dp)
         y, dual = _shorten(self._enter_dual, y, dy)
         return None if primal is None or dual is None else _Point(p, *primal, y)
@@ -175,7 +176,7 @@ class _Problem:
     def _system(
         self, inverse: FloatArray, y: FloatArray, diagonal: FloatArray
     ) -> Callable[[FloatArray], FloatArray] | None:
-        """Return what solves the linear system of a step; None where it cannot be factored."""
+        """Return a solver of a step's linear system; None where it cannot be factored."""
         if len(diagonal) > _MOST_FACTORED:
             return self._iterative(inverse, y, diagonal)
         matrix = self._between(inverse)
@@ -200,9 +201,9 @@ class _Problem:
     def _iterative(
         self, inverse: FloatArray, y: FloatArray, diagonal: FloatArray
     ) -> Callable[[FloatArray], FloatArray]:
-        """Return what solves roughly: an inexact direction is still a feasible one."""
+        """Return an inexact solver: an inexact direction is still feasible."""
         scale = 1 / np.sqrt(self.products(inverse) * self.products(y) + diagonal)
-        # Single precision takes half the time, and is far finer than what directions leave.
+        # Single precision takes half the time, with errors far below those of directions.
         left, right = inverse.astype(np.float32), y.astype(np.float32)
         is_sparse = _EDGE_WORK * len(diagonal) <= self._n**2
         at_edges = right[self._a] - right[self._b] if is_sparse else right
@@ -230,9 +231,9 @@ def _symmetric(matrix: FloatArray) -> FloatArray:
 def _shorten(
     enter: Callable[[FloatArray], _Inside | None], start: FloatArray, direction: FloatArray
 ) -> tuple[FloatArray, _Inside | None]:
-    """Return how far a direction leads inside, and what `enter` says there."""
+    """Return the farthest point inside along a direction, and the result of `enter` there."""
     part = 1.0
-    for _ in range(_MOST_SHORTER):
+    for _ in range(_MOST_TRIALS):
         place = start + part * direction
         inside = enter(place)
         if inside is not None and part < 1:
@@ -240,5 +241,5 @@ def _shorten(
             inside = enter(place)
         if inside is not None:
             return place, inside
-        part *= _SHORTER
+        part *= _SHRINKAGE
     return start, None

@@ -1,4 +1,4 @@
-"""Links worth adding to a network, and networks to lay over one where any two nodes can talk."""
+"""Links to add to a network, and overlays for networks where any two nodes can talk."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pairgossip.progress import Show, progress_bar
 RANDOM_REGULAR, EXPONENTIAL = "random-regular", "exponential"
 OVERLAYS = (RANDOM_REGULAR, EXPONENTIAL)
 _FEWEST_NEIGHBORS = 4
-"""Of a random regular overlay unless given: with 3 it is connected too, but mixes half as fast."""
+"""The default degree of a random regular overlay; with 3 it mixes half as fast."""
 
 
 def best_links(graph: Graph, k: int = 1, progress: Show = None) -> Graph:
     """Return the network with k more links, each between the two nodes that are farthest apart.
 
-    One link after the other joins the nodes that differ most in the mode that fades slowest
-    (Ghosh and Boyd, 2006): a greedy choice, without a bound. For ``progress`` see `best_law`; it is
-    called with 1 after every link.
+    Each link joins the nodes that differ most in the mode that fades slowest (Ghosh and Boyd,
+    2006). This choice is greedy, without a bound. For ``progress`` see `best_law`; it is called
+    with 1 after every link.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def best_links(graph: Graph, k: int = 1, progress: Show = None) -> Graph:
         import scipy.linalg  # noqa: F401  (loaded before its threads are limited)
     with progress_bar("links", k, progress) as advance, few_threads(graph.n <= SMALL):
         for _ in range(k):
-            edges = np.vstack([graph.edges, _farthest(slowest_mode(graph), graph.edges)])
+            edges = np.vstack([graph.edges, _find_farthest(slowest_mode(graph), graph.edges)])
             graph = Graph(graph.n, edges, names=graph.names, positions=graph.positions)
             if advance is not None:
                 advance(1)
     return graph
 
 
-def _farthest(mode: FloatArray, edges: PairArray) -> tuple[int, int]:
+def _find_farthest(mode: FloatArray, edges: PairArray) -> tuple[int, int]:
     """Return the two nodes, not neighbors, whose entries differ most."""
     apart = np.abs(mode[:, None] - mode)
     one, other = edges.T
@@ -76,9 +76,7 @@ def link_table(graph: Graph, law: GivenLaw) -> str:
     "bob cy" = 0.5
     """
     if graph.names is None or any(len(name.split()) != 1 for name in graph.names):
-        raise InputError(
-            "Links are told by the names of members: give the graph names, without spaces."
-        )
+        raise InputError("Links go by the names of members: give the graph names, without spaces.")
     chances = graph.edge_probabilities(law)
     lines = ["[links]"]
     for (i, j), chance in zip(graph.edges.tolist(), chances.tolist(), strict=True):
@@ -95,19 +93,19 @@ def link_table(graph: Graph, law: GivenLaw) -> str:
 def overlay(
     n: int, degree: int | None = None, kind: str = RANDOM_REGULAR, seed: int | None = 0
 ) -> Graph:
-    """Return a network to lay over one where any two nodes can talk, for a number of neighbors.
+    """Return an overlay for a network where any two nodes can talk.
 
     Parameters
     ----------
     n
         Number of nodes.
     degree
-        Neighbors of every node of a random regular one, 4 unless given.
+        The number of neighbors of every node in a random regular overlay; 4 by default.
     kind
         ``"random-regular"``, drawn by the seed, mixes about as fast as any network of its degree.
-        ``"exponential"`` has no chance in it: node i is joined to i + 1, i + 2, i + 4, ...
+        ``"exponential"`` is not random: node i is joined to i + 1, i + 2, i + 4, ...
     seed
-        Of a random regular one.
+        Seed of a random regular overlay.
 
     Examples
     --------
@@ -120,8 +118,8 @@ def overlay(
         return random_regular(n, least if degree is None else degree, seed)
     if degree is not None:
         raise InputError(
-            "An exponential overlay has the neighbors that powers of two make: leave the degree "
-            "out, or use a random regular one."
+            "The neighbors in an exponential overlay follow from powers of two: leave the degree "
+            "out, or use a random regular overlay."
         )
     jumps = 2 ** np.arange(int(math.log2(n / 2)) + 1)
     nodes = np.repeat(np.arange(n), len(jumps))

@@ -1,7 +1,7 @@
-"""Tests by ranks: of two classes, and of whether two columns go together.
+"""Tests by ranks: of two classes, and of the association of two columns.
 
-The classes are weighted points over the same numbers, as everything here, so that ties and
-weights need no code of their own. `TESTS` has them by name.
+The classes are weighted points over the same numbers, like everything here, so that ties and
+weights need no code of their own. `TESTS` has the tests by name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pairgossip.order_statistics.statistics import Sampling
 from pairgossip.text import format_alike, format_count
 
 _ROUNDING = 1e-9
-"""Largest rounding error of a number of rows; a class of one row shows no spread."""
+"""The largest rounding error of a number of rows; a class of one row shows no spread."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,18 +33,19 @@ class TestResult:
     value: float
     """The statistic."""
     error: float
-    """Its standard error; of permutations, and of some tests by ranks, that of chance alone. NaN
-    where the rows tell none, as those of classes that are separated throughout."""
+    """The standard error of the statistic; for permutations, and for some tests by ranks, the
+    standard error under the null. NaN where the rows give none, as for classes that are fully
+    separated."""
     z: float
-    """How far it is from what is expected of no difference, in the units of the test."""
+    """The distance of the statistic from its value without an effect, in the units of the test."""
     p: float
-    """How often it would be at least as far by chance."""
+    """The probability of a distance at least as large by chance."""
     law: str | None = None
-    """Where p comes from: "exact" (counted over all orders of the rows), "null variance, ties
+    """The source of p: "exact" (counted over all orders of the rows), "null variance, ties
     counted", "sampling error" (that of the interval) or "permutations"; None for tests by ranks,
     which have laws of their own."""
     null_error: float | None = None
-    """The standard error without an effect, of which z is made; None where it is ``error``."""
+    """The standard error without an effect, which scales z; None where it is ``error``."""
     interval: tuple[float, float] | None = None
     """The ends of the interval, by the sampling error; None if there is none."""
     level: float | None = None
@@ -52,7 +53,7 @@ class TestResult:
     reason: str | None = None
     """Why there is no interval, where the statistic usually has one."""
     positive: str | None = None
-    """The class that counts as the positive one of two; None if it makes no difference."""
+    """The positive one of two classes; None where the choice makes no difference."""
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.value, self.error, self.z, self.p))
@@ -94,7 +95,7 @@ class Comparison(NamedTuple):
     p: FloatArray
 
     def result(self) -> TestResult:
-        """Return what it finds in a single sample."""
+        """Return the result for a single sample."""
         value, error, z, p = map(float, self)
         return TestResult(value, error, z, p)
 
@@ -122,7 +123,7 @@ def _test_classes(name: str, data: FloatArray) -> TestResult:
         raise InputError(f"Test '{name}' needs two rows of each class: add some.")
     if found.error == 0:
         raise InputError(
-            f"Test '{name}' cannot judge classes that are separated throughout, whose numbers show "
+            f"Test '{name}' cannot judge classes that are fully separated, as their numbers show "
             "no spread: use 'mann-whitney'."
         )
     return found.result()
@@ -131,8 +132,8 @@ def _test_classes(name: str, data: FloatArray) -> TestResult:
 def _refuse_constant(name: str, points: FloatArray) -> None:
     if len(points) == 1:
         raise InputError(
-            f"Test '{name}' compares ranks, but all numbers are {points[0]:g}: there is nothing to "
-            "rank."
+            f"Test '{name}' compares ranks, but all numbers are {points[0]:g}: give a column that "
+            "varies."
         )
 
 
@@ -143,23 +144,23 @@ def _superiority(sample: Distribution) -> FloatArray:
 
 
 def _below(sample: Distribution) -> FloatArray:
-    """Return how many rows are below each point, those at it counting half."""
+    """Return the number of rows below each point; rows at the point count half."""
     return sample.ends - sample.weights / 2
 
 
 def _chance_error(sample: Distribution) -> FloatArray:
     """Return the standard error of `_superiority` if the classes do not differ, ties counted.
 
-    Rows in one cell of bins count as tied: cubes of shares are next to nothing unless many are.
+    Rows in one cell of bins count as tied; this matters only for cells with many rows.
     """
     return auc_error(sample.size, sample.weights.sum(axis=-2))
 
 
 def _mann_whitney(sample: Distribution, continuity: bool = False) -> Comparison:
-    """Test whether one class tends to be larger: its probability of superiority, which is the AUC.
+    """Test whether one class tends to be larger, by its probability of superiority (the AUC).
 
-    As `scipy.stats.mannwhitneyu(method="asymptotic")`; ``continuity`` moves the statistic by half
-    a pair toward no difference.
+    This is `scipy.stats.mannwhitneyu(method="asymptotic")`; ``continuity`` moves the statistic by
+    half a pair toward no difference.
     """
     value, error = _superiority(sample), _chance_error(sample)
     away = np.abs(value - 0.5)
@@ -172,7 +173,7 @@ def _mann_whitney(sample: Distribution, continuity: bool = False) -> Comparison:
 def _rank_sum(sample: Distribution) -> Comparison:
     """Test the same by Wilcoxon's sum of the higher class's ranks.
 
-    As `scipy.stats.ranksums` without ties, which are counted here.
+    Without ties this is `scipy.stats.ranksums`; here ties are counted.
     """
     pairs, higher = sample.size.prod(axis=-1), sample.size[..., 1]
     away, error = pairs * (_superiority(sample) - 0.5), pairs * _chance_error(sample)
@@ -183,10 +184,10 @@ def _rank_sum(sample: Distribution) -> Comparison:
 def _brunner_munzel(sample: Distribution) -> Comparison:
     """Test the same where the classes may spread differently; z is Student's t.
 
-    As `scipy.stats.brunnermunzel`; the error is DeLong's.
+    This is `scipy.stats.brunnermunzel`; the error is DeLong's.
     """
     value = _superiority(sample)
-    shares = [_placed_spread(sample, own) for own in (0, 1)]
+    shares = [_spread_of_placements(sample, own) for own in (0, 1)]
     variance = shares[0] + shares[1]
     left = np.moveaxis(sample.size - 1, -1, 0)
     freedom = variance**2 / sum(share**2 / less for share, less in zip(shares, left, strict=True))
@@ -195,8 +196,8 @@ def _brunner_munzel(sample: Distribution) -> Comparison:
     return Comparison(value, error, t, map_law(two_sided_by_t, t, freedom))
 
 
-def _placed_spread(sample: Distribution, own: int) -> FloatArray:
-    """Return what the spread of one class among the other adds to the variance."""
+def _spread_of_placements(sample: Distribution, own: int) -> FloatArray:
+    """Return the contribution of one class's placements among the other to the variance."""
     rows, placed = sample.of_class(own), _below(sample.of_class(1 - own))
     mean = (rows.weights * placed).sum(axis=-1) / rows.size
     squares = (rows.weights * (placed - mean[..., None]) ** 2).sum(axis=-1)
@@ -221,17 +222,17 @@ OF_CLASSES: dict[str, Callable[[Distribution], Comparison]] = {
     "brunner-munzel": _brunner_munzel,
     "kolmogorov-smirnov": _kolmogorov_smirnov,
 }
-"""Tests of two classes, by name: of a sample of each, or of several such, one per node."""
+"""Tests of two classes, by name, for one sample of each class or for one such sample per node."""
 
 
 @dataclass(frozen=True)
 class ClassTest:
-    """A test of two classes as a statistic that averaged bins tell, with its p."""
+    """A test of two classes as a statistic of averaged bins, with its p."""
 
     name: str
 
     def check(self, sample: Distribution) -> None:
-        """Accept every sample: all rows were tested before."""
+        """Accept every sample: all rows were checked before."""
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the statistic of the test."""
@@ -243,10 +244,10 @@ class ClassTest:
 
 
 def _spearman(data: FloatArray) -> TestResult:
-    """Test whether two columns go together: the correlation of their mid-ranks.
+    """Test the association of two columns by the correlation of their mid-ranks.
 
-    z and p are those of Student's t for columns that are independent, as in
-    `scipy.stats.spearmanr`; the error is that of the correlation as it is, whatever it is.
+    z and p are from Student's t for independent columns, as in `scipy.stats.spearmanr`; the error
+    is the sampling error of the correlation, also where the columns are not independent.
     """
     if column_count(data) != 2 or len(data) < 3:
         raise InputError(
@@ -263,7 +264,7 @@ def _spearman(data: FloatArray) -> TestResult:
     if 1 - abs(found.value) < 1e-12:
         raise InputError(
             "The two columns of test 'spearman' are in the same or the opposite order throughout, "
-            "so that their correlation has no error: there is nothing to test."
+            "so their correlation has no error: choose other columns."
         )
     return found.result()
 
@@ -273,7 +274,8 @@ def correlate(
 ) -> Comparison:
     """Test a correlation of ranks by the means of their product and their squares, (..., 3).
 
-    ``added`` is what rows, or points that stand for parts of all n rows, add to each of the means.
+    ``added`` has the contributions to each of the means, of rows or of points that represent parts
+    of all n rows.
     """
     size = np.sqrt(means[..., 1] * means[..., 2])
     value = np.clip(means[..., 0] / size, -1.0, 1.0)
@@ -294,7 +296,7 @@ def _centered_ranks(column: FloatArray) -> FloatArray:
 def _product(
     x: FloatArray, f: FloatArray, y: FloatArray, g: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Return the mean product of two columns' ranks, and what every row adds to it.
+    """Return the mean product of two columns' ranks, and the contribution of every row.
 
     A row counts in three ways: by its own ranks, and through those of the rows above it in either
     column.
@@ -304,7 +306,7 @@ def _product(
 
 
 def _mean_above(column: FloatArray, numbers: FloatArray) -> FloatArray:
-    """Return, for every row, the sum over the rows above it of numbers, over n; ties half."""
+    """Return, for every row, the sum of numbers over the rows above it, over n; ties count half."""
     cells = np.unique(column, return_inverse=True)[1]
     sums = np.bincount(cells, numbers)
     above = sums.sum() - np.cumsum(sums) + sums / 2

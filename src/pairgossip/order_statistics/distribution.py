@@ -1,6 +1,6 @@
-"""A sample as weighted points, which are rows as they are or cells of bins that nodes averaged.
+"""A sample as weighted points, which are the rows themselves or cells of averaged bins.
 
-Whatever is a function of the distribution alone, such as a quantile, is written once for both.
+Functions of the distribution alone, such as quantiles, are written once for both.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ class Part(NamedTuple):
     def squares_about(self, center: FloatArray, unit: FloatArray) -> FloatArray:
         """Return the sum of squared distances from a center, in squares of a unit."""
         center, unit = center[..., None], unit[..., None]
-        # Squares of numbers beyond, which count for nothing, could leave the floating range.
+        # Squares of numbers outside, which have weight 0, could overflow.
         away = (np.where(self.weights > 0, self.centers, center) - center) / unit
         return (self.weights * (away**2 + (self.lengths / unit) ** 2 / 12)).sum(axis=-1)
 
 
 class Distribution(NamedTuple):
-    """Cells in ascending order, and how many rows are in each, spread evenly.
+    """Cells in ascending order, and the number of rows in each, spread evenly.
 
-    Leading axes of the weights are nodes, each with a sample of its own over the same cells, and
-    of two classes the class.
+    Leading axes of the weights are nodes, each with its own sample over the same cells, and with
+    two classes the class.
     """
 
     low: FloatArray
     high: FloatArray
     """The ends of the cells, shape (cells,); the same where a cell is one number."""
     weights: FloatArray
-    """How many rows are in each cell, shape (..., cells); they need not be whole."""
+    """The numbers of rows in the cells, shape (..., cells); they need not be whole."""
     size: FloatArray
-    """How many rows there are, shape (...,)."""
+    """The number of rows, shape (...,)."""
 
     @classmethod
     def of(
@@ -55,12 +55,12 @@ class Distribution(NamedTuple):
         A row of weight 3 counts as three rows.
         """
         points, cells = np.unique(values, return_inverse=True)
-        given = np.ones(len(values)) if weights is None else weights
+        counts_of_rows = np.ones(len(values)) if weights is None else weights
         if labels is None:
-            counts = np.bincount(cells, given).astype(np.float64)
+            counts = np.bincount(cells, counts_of_rows).astype(np.float64)
         else:
             highest = labels == labels.max()
-            parts = [np.bincount(cells, given * side) for side in (~highest, highest)]
+            parts = [np.bincount(cells, counts_of_rows * side) for side in (~highest, highest)]
             counts = np.stack(parts)
         return cls(points, points, counts, np.asarray(counts.sum(axis=-1)))
 
@@ -80,13 +80,14 @@ class Distribution(NamedTuple):
 
     @property
     def ends(self) -> FloatArray:
-        """How many rows there are up to the end of each cell, shape (..., cells)."""
+        """The number of rows up to the end of each cell, shape (..., cells)."""
         return np.cumsum(self.weights, axis=-1)
 
     def at(self, index: FloatArray) -> FloatArray:
-        """Return order statistics, the smallest having index 0; between two, in proportion.
+        """Return order statistics, index 0 for the smallest; interpolate between two.
 
-        ``index`` has the shape of ``size``. Beyond the ends it is the smallest or the largest.
+        ``index`` has the shape of ``size``. Beyond the ends the result is the smallest or the
+        largest number.
         """
         whole = np.floor(index)
         first, second = self._reach(whole + 0.5), self._reach(whole + 1.5)
@@ -105,7 +106,7 @@ class Distribution(NamedTuple):
         return self.low[cell] + inside * (self.high - self.low)[cell]
 
     def between(self, start: FloatArray, stop: FloatArray) -> Part:
-        """Return what lies between two positions; of a cell that is cut, the part inside."""
+        """Return the rows between two positions; of a cell that is cut, the part inside."""
         ends = self.ends
         begins = ends - self.weights
         first = np.maximum(begins, start[..., None])
@@ -117,7 +118,7 @@ class Distribution(NamedTuple):
         return Part(weights, centers, widths * weights / np.maximum(self.weights, 1e-300))
 
     def middle_ranks(self, values: FloatArray) -> FloatArray:
-        """Return the mid-rank of each number; with nodes, that of node k's number in its sample."""
+        """Return the mid-rank of each number; with nodes, of node k's number in its own sample."""
         last = len(self.low) - 1
         cell: IntArray = np.clip(np.searchsorted(self.low, values, side="right") - 1, 0, last)
         widths = np.where(self.high > self.low, self.high - self.low, 1.0)[cell]

@@ -1,4 +1,4 @@
-"""The laws that tests and intervals refer to: normal, Student's t, chi-square, F, Kolmogorov's."""
+"""The laws of tests and intervals: normal, Student's t, chi-square, F, Kolmogorov's."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from pairgossip.arrays import FloatArray
 
-_NORMAL = 1e7
-"""Degrees of freedom above which Student's t is normal, but for the seventh digit."""
+_NORMAL_FREEDOM = 1e7
+"""The degrees of freedom above which Student's t is normal up to the seventh digit."""
 
 
 def map_law(law: Callable[..., float], *numbers: FloatArray | float) -> FloatArray:
-    """Return what a law says of each number; NaN of what is not known."""
+    """Return a law's value at each number; NaN at NaN."""
     columns = np.broadcast_arrays(*numbers)
     known = ~np.isnan(columns).any(axis=0)
     found = np.full(known.shape, np.nan)
@@ -25,27 +25,30 @@ def map_law(law: Callable[..., float], *numbers: FloatArray | float) -> FloatArr
 
 
 def normal_quantile(level: float) -> float:
-    """Return how far a normal number is from zero at most, in this part of all cases."""
+    """Return the distance from zero within which a normal number lies with this probability."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def two_sided(z: float) -> float:
-    """Return how often a normal number is at least so far from zero."""
+    """Return the probability that a normal number is at least this far from zero."""
     return math.erfc(abs(z) / math.sqrt(2))
 
 
 def two_sided_by_t(t: float, freedom: float) -> float:
-    """Return how often Student's t is at least so far from zero; freedom need not be whole."""
-    if freedom > _NORMAL:
+    """Return the probability that Student's t is this far from zero or farther.
+
+    ``freedom`` need not be whole.
+    """
+    if freedom > _NORMAL_FREEDOM:
         return two_sided(t)
     return _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
 @lru_cache  # a running peer asks for the same one again and again
 def t_quantile(level: float, freedom: float) -> float:
-    """Return how far Student's t is from zero at most, in this part of all cases."""
+    """Return the distance from zero within which Student's t lies with this probability."""
     found = normal_quantile(level)
-    if freedom > _NORMAL:
+    if freedom > _NORMAL_FREEDOM:
         return found
     log_size = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
     log_size -= math.log(freedom * math.pi) / 2
@@ -84,7 +87,7 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
 
 
 def beyond_chi_square(statistic: float, freedom: int) -> float:
-    """Return how often a sum of this many squares of normal numbers is at least so large."""
+    """Return the probability that ``freedom`` squared normal numbers have at least this sum."""
     half = statistic / 2
     if not half > 0:
         return 1.0
@@ -96,18 +99,18 @@ def beyond_chi_square(statistic: float, freedom: int) -> float:
 
 
 def beyond_f(ratio: float, freedom: int, error_freedom: float) -> float:
-    """Return how often the ratio of two mean squares is at least so large.
+    """Return the probability that a ratio of two mean squares is at least this large.
 
-    Their degrees of freedom are those of what is compared, and of its error.
+    ``freedom`` belongs to the numerator, ``error_freedom`` to the denominator.
     """
-    if error_freedom > _NORMAL:
+    if error_freedom > _NORMAL_FREEDOM:
         return beyond_chi_square(ratio * freedom, freedom)
     share = error_freedom / (error_freedom + freedom * ratio)
     return _beta_share(share, error_freedom / 2, freedom / 2)
 
 
 def beyond_kolmogorov(gap: float) -> float:
-    """Return how often the largest gap of a Brownian bridge exceeds this one."""
+    """Return the probability that the largest gap of a Brownian bridge exceeds this one."""
     if gap < 1:  # the other series needs many terms here
         if gap < 0.04:
             return 1.0

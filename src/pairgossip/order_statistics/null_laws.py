@@ -1,13 +1,13 @@
 """Laws of the AUC and of Kendall's S under the null: every order of rows is equally likely.
 
-S counts the pairs that two columns order alike, less those that they order against each other.
+S is the number of pairs that two columns order alike, minus the number that they order oppositely.
 Given the ties, Kendall's tau-a and tau-b, Somers' D, Goodman and Kruskal's gamma and, where one
 column is a class, the AUC are increasing functions of S, so that one law serves all of them.
 
-Everything here takes counts. The *tie sizes* of a column are how many rows hold each of its
-values, from the lowest to the highest, 1 for a value that is there once; their sum is the number of
-rows. Of two sides, p is the share of orders whose S is as far from 0 or farther: with ties the law
-need not be symmetric.
+Everything here takes counts. The *tie sizes* of a column are the numbers of rows with each of its
+values, from the lowest value to the highest, 1 for a value that occurs once; their sum is the
+number of rows. The two-sided p is the share of orders whose S is as far from 0 or farther: with
+ties the law need not be symmetric.
 """
 
 from __future__ import annotations
@@ -21,41 +21,42 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 
 EXACT, NULL_VARIANCE = "exact", "null variance, ties counted"
-"""Where p comes from: counted over all orders, or from a normal law with the null's variance."""
+"""The source of p: counted over all orders, or a normal law with the null's variance."""
 _FEW_ROWS, _FEW_TIED_ROWS = 33, 10
-"""Up to this many rows the law of S is counted, as `scipy.stats.kendalltau` does without ties; and
-with ties in both columns, where there are as many states as parts of the rows."""
+"""The largest numbers of rows for which the law of S is counted: with ties in one column at most,
+as in `scipy.stats.kendalltau` without ties; and with ties in both, where states are far more."""
 _FEW_OF_CLASS, FEW_TIED = 8, 50
-"""Up to this many rows of one class the law of the AUC is counted, as `mannwhitneyu` does without
-ties; with ties if there are at most this many rows in all."""
+"""The largest size of the smaller class for which the law of the AUC is counted, as in
+`mannwhitneyu` without ties; and the largest number of rows in all for which it is counted with
+ties."""
 _MOST_SCORES = 20_000_000
-"""Above this many values of S a law is not counted: it would take too long."""
+"""The largest number of values of S for which a law is counted; more would take too long."""
 
 
 class NullTest(NamedTuple):
-    """How far an order is from what chance alone makes."""
+    """The distance of an order from chance."""
 
     error: float
     """The standard error under the null, ties counted, in units of the statistic."""
     z: float
     """The distance of the statistic from its null value, in these errors."""
     p: float
-    """How often chance alone is as far off."""
+    """The probability that chance alone is as far off."""
     law: str
-    """Where p comes from: `EXACT` or `NULL_VARIANCE`."""
+    """The source of p: `EXACT` or `NULL_VARIANCE`."""
 
 
 _ALL_TIED = NullTest(0.0, 0.0, 1.0, EXACT)
-"""Where a column is constant there is one order, which chance makes for sure."""
+"""The result where a column is constant: there is only one order."""
 
 
 def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided") -> NullTest:
     """Test an AUC, in which ties count half, against 0.5.
 
-    ``sizes`` are those of the two classes, ``ties`` the tie sizes of the scores. If the smaller
-    class has at most 8 rows, p is counted (with ties: if there are at most 50 rows), and also if
-    the classes are separated throughout. Otherwise it is that of a normal law with a correction
-    for continuity, as in `scipy.stats.mannwhitneyu`.
+    ``sizes`` are the sizes of the two classes, ``ties`` the tie sizes of the scores. If the smaller
+    class has at most 8 rows, p is counted (with ties: if there are at most 50 rows in all), and
+    also if the classes are fully separated. Otherwise p is from a normal law with a correction for
+    continuity, as in `scipy.stats.mannwhitneyu`.
     """
     sizes, ties = _as_counts(sizes), _as_counts(ties)
     pairs, error, away = float(sizes.prod()), float(auc_error(sizes, ties)), value - 0.5
@@ -63,7 +64,7 @@ def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided
         return _ALL_TIED
     if value in (0.0, 1.0):  # the rows of one class are the topmost: one choice of them
         share = math.exp(_log_orders(sizes) - _log_orders(sizes.sum()))
-        # The other class is topmost in another choice, unless ties go across where it would begin.
+        # The other class is topmost in a second choice, unless a tie crosses its border.
         both = share * max(1, int(np.isin(sizes, np.cumsum(ties)).sum()))
         tails = _Tails(share, 1.0, both) if value == 1.0 else _Tails(1.0, share, both)
     elif _is_countable_auc(sizes, ties):
@@ -75,11 +76,11 @@ def judge_auc(value: float, sizes: Any, ties: Any, alternative: str = "two-sided
 
 
 def judge_order(score: float, first: Any, second: Any, alternative: str = "two-sided") -> NullTest:
-    """Test S, the pairs ordered alike less those ordered against each other, against 0.
+    """Test S, the pairs ordered alike minus the pairs ordered oppositely, against 0.
 
     ``first`` and ``second`` are the tie sizes of the two columns. With at most 33 rows p is
     counted (with ties in both columns: at most 10), and also for a perfect order without ties.
-    Otherwise it is that of a normal law, as in `scipy.stats.kendalltau`.
+    Otherwise p is from a normal law, as in `scipy.stats.kendalltau`.
     """
     first, second = _as_counts(first), _as_counts(second)
     error = math.sqrt(max(0.0, float(order_variance(first, second))))
@@ -99,7 +100,7 @@ def judge_order(score: float, first: Any, second: Any, alternative: str = "two-s
 def auc_error(sizes: FloatArray, ties: FloatArray) -> FloatArray:
     """Return the standard error of the AUC under the null, along the last axes.
 
-    Sizes and ties may be shares that nodes estimate; of less than one row there are no ties.
+    Sizes and ties may be shares that nodes estimate; less than one row has no ties.
     """
     n = sizes.sum(axis=-1)
     correction = np.maximum(ties**3 - ties, 0.0).sum(axis=-1) / (n * (n - 1))
@@ -132,9 +133,9 @@ def normal_p(away: float, error: float, alternative: str, half_step: float = 0.0
 
 
 def order_law(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the values that S can take, from the lowest, and the share of orders of each."""
+    """Return the possible values of S, from the lowest, and the share of orders of each."""
     if first.max() > 1 and second.max() > 1:
-        # There are as many states as parts of the rows, from none of them to all.
+        # Every subset of the rows, by tie sizes, is a state.
         ways = _count_tables(*sorted((first, second), key=lambda sizes: float(np.prod(sizes + 1))))
         scores = np.arange(len(ways)) - len(ways) // 2
     else:
@@ -144,7 +145,7 @@ def order_law(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _count_inversions(sizes: FloatArray) -> FloatArray:
-    """Return how many orders of tied rows have 0, 1, 2, ... pairs in the wrong order.
+    """Return the numbers of orders of tied rows with 0, 1, 2, ... pairs in the wrong order.
 
     These are the coefficients of the q-multinomial coefficient of the tie sizes. They are
     symmetric, and from the lowest up to the middle rounding stays relative to each.
@@ -175,9 +176,10 @@ def _divide(ways: FloatArray, step: int) -> FloatArray:
 
 
 def _count_tables(states: FloatArray, steps: FloatArray) -> FloatArray:
-    """Return in how many orders S is -N, ..., N, with ties in both columns and N pairs of rows.
+    """Return the numbers of orders with S = -N, ..., N, for ties in both columns and N pairs of
+    rows.
 
-    The rows of one value after the other take theirs from what is left of the other column.
+    Value by value, the rows of one column take theirs from the rest of the other column.
     """
     left, n = tuple(map(int, states)), int(states.sum())
     most = n * (n - 1) // 2
@@ -187,8 +189,8 @@ def _count_tables(states: FloatArray, steps: FloatArray) -> FloatArray:
     for size in map(int, steps):
         following: dict[tuple[int, ...], FloatArray] = {}
         for rows, ways in reached.items():
-            # Rows above those that are taken count for them, rows below against; pairs of rows
-            # that are taken together cancel.
+            # Rows above the taken ones count +1, rows below -1; pairs of rows taken together count
+            # 0.
             gains = [sum(rows[at + 1 :]) - sum(rows[:at]) for at in range(len(rows))]
             for taken in _choose(rows, size):
                 rest = tuple(map(int.__sub__, rows, taken))
@@ -221,7 +223,7 @@ def _is_countable_order(first: FloatArray, second: FloatArray) -> bool:
 
 
 def _as_counts(sizes: Any) -> FloatArray:
-    """Return the sizes of what is not empty."""
+    """Return the sizes as an array, without zeros."""
     counts = np.asarray(sizes, dtype=np.float64)
     return counts[counts > 0]
 
@@ -236,14 +238,14 @@ def _log_orders(sizes: FloatArray | float) -> float:
 
 
 class _Tails(NamedTuple):
-    """How often chance is at least as high, at least as low, and at least as far off."""
+    """The probabilities that chance is at least as high, as low, and as far off."""
 
     above: float
     below: float
     both: float
 
     def choose(self, alternative: str) -> float:
-        """Return p."""
+        """Return p for an alternative."""
         if alternative == "two-sided":
             return min(1.0, self.both)
         return min(1.0, self.above if alternative == "greater" else self.below)

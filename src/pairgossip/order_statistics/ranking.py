@@ -1,4 +1,4 @@
-"""Ranks as averages over pairs, and trimmed means as averages of what ranks let count."""
+"""Ranks as averages over pairs, and trimmed means as averages of numbers counted by rank."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def _all_ranks(data: FloatArray, n: int) -> float:
 
 
 class Window(NamedTuple):
-    """Which numbers count, by their ranks, and for how much."""
+    """The ranks whose numbers count, and their weight."""
 
     values: FloatArray
     low: float
     """The lowest rank that counts."""
     high: float
-    """The lowest rank that no longer does."""
+    """The lowest rank above these that does not count."""
     weight: float
 
     @classmethod
@@ -58,13 +58,13 @@ class Window(NamedTuple):
         return cls(values, cut + 0.5, n - cut + 0.5, n / (n - 2 * cut))
 
     def counted(self, nodes: IntArray, ranks: FloatArray) -> FloatArray:
-        """Return what nodes of these ranks, shape (m, 1), count for."""
+        """Return the weighted numbers of nodes with these ranks, shape (m, 1); 0 outside."""
         inside = (self.low <= ranks) & (ranks < self.high)
         return self.weight * self.values[nodes, None] * inside
 
 
 class TrimmedPairs(Pairs):
-    """Pairs that tell ranks, by which numbers count in a trimmed mean."""
+    """Pairs from which nodes estimate ranks, by which numbers count in a trimmed mean."""
 
     def __init__(self, values: FloatArray, statistic: TrimmedMean) -> None:
         super().__init__(values, rank_kernel(len(values)))
@@ -81,12 +81,12 @@ class TrimmedPairs(Pairs):
         for first in (cut - 1, self.n - cut - 1):
             if cut and ordered[first] == ordered[first + 1]:
                 raise InputError(
-                    f"Several rows are {ordered[first]:g}, of which a trimmed mean cuts some, but "
+                    f"A trimmed mean cuts some of the rows that are {ordered[first]:g}, but "
                     "GoTrim counts all rows of one rank or none: use {argument}.",
                     "method",
                     "sketch",
                 )
 
     def exact(self, progress: Progress | None = None) -> float:
-        """Return the trimmed mean, which is no average over pairs."""
+        """Return the trimmed mean, which is not an average over pairs."""
         return float(self.statistic.value(Distribution.of(self.data)))

@@ -1,6 +1,6 @@
 """Quantiles, trimmed and winsorized means and Hodges-Lehmann estimates, with intervals.
 
-Every statistic is a function of a `Distribution`, so that rows and averaged bins have the same.
+Every statistic is a function of a `Distribution`, so that rows and averaged bins share the code.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import normal_quantile, t_quantile
 
 _HALVINGS = 64
+"""The number of halvings that find any floating point number exactly."""
 _HALVINGS_OF_CELLS = 30
-"""Bins are known to their width at best: a millionth of how far numbers are off is plenty."""
+"""The number of halvings for bins, whose numbers are known to their width at best."""
 _ALL_BUT_SIGN = np.iinfo(np.int64).max
 
 
@@ -32,7 +33,7 @@ class Sampling(NamedTuple):
 
 
 class Statistic(Protocol):
-    """A number that a distribution tells."""
+    """A number computed from a distribution."""
 
     @property
     def name(self) -> str:
@@ -54,7 +55,7 @@ class _OfOrder:
     noun: ClassVar[str]
 
     def check(self, sample: Distribution) -> None:
-        """Raise `InputError` if there are no two rows."""
+        """Raise `InputError` if there are fewer than two rows."""
         rows = float(sample.size.sum())
         if rows < 2:
             raise InputError(
@@ -65,7 +66,7 @@ class _OfOrder:
 
 @dataclass(frozen=True)
 class Quantile(_OfOrder):
-    """The number below which this share of the rows lies; between two rows in proportion."""
+    """The number below which this share of the rows lies, interpolated between two rows."""
 
     noun = "a quantile"
     share: float
@@ -89,9 +90,9 @@ class Quantile(_OfOrder):
         return sample.at((sample.size - 1) * self.share)
 
     def sampling(self, sample: Distribution, level: float) -> Sampling:
-        """Return the interval between two order statistics, whatever the distribution.
+        """Return the interval between two order statistics, valid for any distribution.
 
-        How many rows lie below the true quantile is binomial. An end is infinite where there are
+        The number of rows below the true quantile is binomial. An end is infinite where there are
         too few rows beyond the quantile to bound it at this level.
         """
         n, wide = sample.size, normal_quantile(level)
@@ -110,15 +111,15 @@ def _order_interval(at, middle, half, last, wide) -> Sampling:  # type: ignore[n
 def _gap(
     low: FloatArray, high: FloatArray, first: FloatArray, second: FloatArray, last: FloatArray
 ) -> FloatArray:
-    """Return how far apart neighboring numbers are, given those at two indices: 1 / (n density)."""
-    # Where rows end before the second index, numbers are taken to go on as far apart.
+    """Return the distance of neighboring numbers, 1 / (n density), from those at two indices."""
+    # Where rows end before the second index, numbers are taken to continue at the same distance.
     reached = np.minimum(second, last) - np.maximum(first, 0.0)
     return np.where(reached > 0, (high - low) / np.where(reached > 0, reached, 1.0), np.inf)
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """A mean for which a share of the rows is cut at either end."""
+    """A mean that cuts a share of the rows at either end."""
 
     share: float
 
@@ -132,7 +133,7 @@ class _Cut:
         object.__setattr__(self, "share", share)
 
     def check(self, sample: Distribution) -> None:
-        """Raise `InputError` if no two different rows are left."""
+        """Raise `InputError` if fewer than two different rows are left."""
         rows, cut = float(sample.size), self._cut(sample)
         left = rows - 2 * float(cut)
         if left < 2:
@@ -144,15 +145,15 @@ class _Cut:
         if lowest == sample.at(rows - 1 - cut):
             raise InputError(
                 f"All rows that are left after cutting {self.share:g} at either end are "
-                f"{lowest:g}, which says nothing about how far others may be: cut less, or give "
+                f"{lowest:g}, which gives no spread for an interval: cut less, or give "
                 "interval=None."
             )
 
     def _cut(self, sample: Distribution) -> FloatArray:
         return np.floor(self.share * sample.size)
 
-    def _winsorized(self, sample: Distribution) -> FloatArray:
-        """Return the mean after the rows that are cut are moved to the next that is left."""
+    def _find_winsorized_mean(self, sample: Distribution) -> FloatArray:
+        """Return the mean after the cut rows are moved to the nearest row that is left."""
         n, cut = sample.size, self._cut(sample)
         ends = sample.at(cut) + sample.at(n - 1 - cut)
         return (sample.between(cut, n - cut).total() + cut * ends) / n
@@ -162,13 +163,13 @@ class _Cut:
     ) -> FloatArray:
         """Return the root of the sum of squares of moved rows about their mean.
 
-        Rows cut at either end count as moved further out by as much as is given, and the mean of
+        Rows cut at either end count as moved further out by ``below`` or ``above``, and the mean of
         all moves with them.
         """
         n, cut = sample.size, self._cut(sample)
         low, high = sample.at(cut) - below, sample.at(n - 1 - cut) + above
-        mean = np.asarray(self._winsorized(sample) + cut / n * (above - below))
-        # Squares of very large or small numbers would leave the floating range.
+        mean = np.asarray(self._find_winsorized_mean(sample) + cut / n * (above - below))
+        # Squares of very large or small numbers would overflow or underflow.
         unit = np.where(high > low, high - low, 1.0)
         ends = ((low - mean) / unit) ** 2 + ((high - mean) / unit) ** 2
         squares = sample.between(cut, n - cut).squares_about(mean, unit) + cut * ends
@@ -184,7 +185,7 @@ class _Cut:
 
 
 class TrimmedMean(_Cut):
-    """The mean of the rows that are left when a share of them is cut off at either end."""
+    """The mean of the rows that are left after a share of them is cut off at either end."""
 
     @property
     def name(self) -> str:
@@ -213,14 +214,14 @@ class WinsorizedMean(_Cut):
 
     def value(self, sample: Distribution) -> FloatArray:
         """Return the mean."""
-        return self._winsorized(sample)
+        return self._find_winsorized_mean(sample)
 
     def sampling(self, sample: Distribution, level: float) -> Sampling:
         """Return its standard error by the influence function, and its interval.
 
         A row cut at one end moves the quantile there, and all rows that are cut with it, by
-        1 / (n density). The density is that between order statistics as far from the quantile as
-        it is off at most, in 95 % of all samples.
+        1 / (n density). The density is measured between order statistics at the largest error of
+        the quantile in 95 % of all samples.
         """
         n, cut = sample.size, self._cut(sample)
         share = (cut + 0.5) / n
@@ -235,7 +236,7 @@ class WinsorizedMean(_Cut):
 
 
 class _MedianOfPairs(_OfOrder):
-    """The median of the numbers of all pairs."""
+    """The median of a number of each pair."""
 
     numbers: ClassVar[Any]
     """The class of these numbers, made of a sample."""
@@ -246,18 +247,18 @@ class _MedianOfPairs(_OfOrder):
         return median
 
     def sampling(self, sample: Distribution, level: float) -> Sampling:
-        """Return the interval that the test of no shift, at its null spread, does not reject."""
+        """Return the shifts that the test with its null spread does not reject."""
         numbers, wide = self.numbers(sample), normal_quantile(level)
         half, total = wide * numbers.spread, numbers.total
         return _order_interval(numbers.at, total / 2 - 0.5, half, total - 1, wide)
 
 
 class _PairNumbers:
-    """Numbers of all pairs, found by how many are not larger: they are never written down.
+    """Numbers of all pairs, found by counting those up to a bound, without storing them.
 
-    ``total`` is how many there are, and they lie between the ``limits``. ``spread`` is the standard
-    deviation, if there is no shift, of how many are positive. ``center`` is where digits count
-    most.
+    ``total`` is their number, and they lie between the ``limits``. ``spread`` is the standard
+    deviation, without a shift, of the number of positive ones. Numbers are most exact near
+    ``center``.
     """
 
     def __init__(
@@ -270,17 +271,17 @@ class _PairNumbers:
     ) -> None:
         self._rows, self._ends = rows, rows.ends
         self.total, self.spread, self._center = total, spread, center
-        # Whatever the numbers' unit, cells are halved alike; rows are found to the last bit.
+        # Cells are halved in the same way in any unit; rows are found to the last bit.
         largest = float(np.abs(np.array(limits) - center).max())
         self._unit = 1.0 if rows.is_exact else 2.0 ** (np.frexp(largest)[1] - 1.0)
         self._limits = _keys((np.array(limits) - center) / self._unit)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
-        """Return how many there are up to a bound, both of shape (...,)."""
+        """Return the number of numbers up to a bound, both of shape (...,)."""
         raise NotImplementedError
 
     def at(self, index: FloatArray) -> FloatArray:
-        """Return order statistics, the smallest having index 0; between two, the nearer."""
+        """Return order statistics, index 0 for the smallest; between two, the nearer."""
         exact = self._rows.is_exact
         least = np.minimum(0.5, self.total / 2)
         position = np.clip((np.rint(index) if exact else index) + 0.5, least, self.total - least)
@@ -299,26 +300,26 @@ class _PairNumbers:
         """Return the median."""
         if not self._rows.is_exact:
             return self.at((self.total - 1) / 2)
-        middle = np.rint(self.total - 1) / 2  # averages are whole but for rounding
+        middle = np.rint(self.total - 1) / 2  # averages are whole up to rounding
         below, above = np.floor(middle), np.ceil(middle)
         lower = self.at(below)
         return lower if (below == above).all() else np.asarray((lower + self.at(above)) / 2)
 
     def _rows_up_to(self, bounds: FloatArray) -> FloatArray:
-        """Return how many rows are up to each bound, bounds of shape (..., m)."""
+        """Return the number of rows up to each bound, bounds of shape (..., m)."""
         low, high, weights, _ = self._rows
         after = np.searchsorted(low, bounds, side="right")
         cell = np.maximum(after - 1, 0)
-        ends = _taken(self._ends, cell)
+        ends = _take_entries(self._ends, cell)
         if self._rows.is_exact:
             return np.where(after > 0, ends, 0.0)
         widths = np.maximum(high - low, np.finfo(np.float64).tiny)[cell]
         left = np.clip((high[cell] - bounds) / widths, 0.0, 1.0)
-        return ends - left * _taken(weights, cell)
+        return ends - left * _take_entries(weights, cell)
 
 
-def _taken(table: FloatArray, places: IntArray) -> FloatArray:
-    """Take entries along the last axis; a single sample is spared the long way there."""
+def _take_entries(table: FloatArray, places: IntArray) -> FloatArray:
+    """Take entries along the last axis, with a shortcut for a single sample."""
     if table.ndim == places.ndim == 1:
         return table[places]
     return np.take_along_axis(table, places, axis=-1)
@@ -346,7 +347,7 @@ class _Means(_PairNumbers):
         super().__init__(sample, n * (n + 1) / 2, spread, limits, center)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
-        """Return how many there are up to a bound."""
+        """Return the number of numbers up to a bound."""
         others = self._rows_up_to(2 * bound[..., None] - self._rows.middles)
         own = self._rows_up_to(bound[..., None])[..., 0]
         return ((self._rows.weights * others).sum(axis=-1) + own) / 2
@@ -363,7 +364,7 @@ class _Differences(_PairNumbers):
         self._lower = sample.of_class(0).weights
 
     def up_to(self, bound: FloatArray) -> FloatArray:
-        """Return how many there are up to a bound."""
+        """Return the number of numbers up to a bound."""
         higher = self._rows_up_to(bound[..., None] + self._rows.middles)
         return (self._lower * higher).sum(axis=-1)
 

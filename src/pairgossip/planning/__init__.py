@@ -24,11 +24,11 @@ from pairgossip.theory import fewest_calls, fewest_messages, fewest_pairs
 __all__ = ["Bounds", "Plan", "PlannedMethod", "plan"]
 
 _LARGEST_PLAN = 20_000
-"""Nodes. Up to here the exact value of every kernel is computed, of which errors are parts."""
-_SMALL = 1_000
-"""Up to this many nodes matrices of nodes by nodes gain nothing from several threads."""
+"""The largest number of nodes for a plan, as errors are relative to the exact value."""
+_SINGLE_THREAD_NODES = 1_000
+"""Up to this many nodes, n x n matrices gain nothing from several threads."""
 _LARGEST_TABLE = 4_000
-"""Up to this many rows a table of all pairs is made, for the number of pairs that would do."""
+"""The largest number of rows for a table of all pairs, which gives the number of random pairs."""
 
 
 def plan(
@@ -49,7 +49,7 @@ def plan(
     seed: int | None = 0,
     progress: Show = None,
 ) -> Plan:
-    """Predict how many messages each method needs to reach an error, and what it shows to whom.
+    """Predict the messages that each method needs to reach an error, and what it shows to whom.
 
     Averaging of sketches is predicted from the spectrum of the network, to first order in the
     error. Figures without a theory are simulated, or fitted to a pilot run and marked as such.
@@ -58,10 +58,10 @@ def plan(
     ----------
     data, kernel, graph, labels, groups, columns, missing, classes, positive, target, law
         As for `estimate`; the law is that of random edges. Node k holds row k, or with groups a
-        site holds all its rows. The sketch, or the set of rows, of a site travels as one; token
+        site holds all its rows. A site sends its sketch, or its set of rows, as a whole; token
         methods exchange single rows, within a site for free.
     error
-        The root mean square error over nodes to reach, as a part of the exact value: 0.01 for 1 %.
+        The root mean square error over nodes to reach, relative to the exact value: 0.01 for 1 %.
     sketch
         As for `estimate`. With declared ranges, as in ``pg.sketches.Bins(16, range=(0, 5000))``,
         nodes need not first learn the range of the rows, which halves the messages along a tree.
@@ -96,8 +96,8 @@ def plan(
     if isinstance(network, GroupedGraph):
         if groups is None:
             raise InputError(
-                "A plan is made for the graph of the sites: give it, and {argument}, the site of "
-                "every row.",
+                "A plan is made for the graph of the sites: give this graph, and {argument}, the "
+                "site of every row.",
                 "groups",
             )
         network = network.sites
@@ -110,7 +110,10 @@ def plan(
     law = request.settle_law(network)
     case = Case(shared, network, law, request.root, sketch, exact, float(error))
     ways = list_ways()
-    with progress_bar("plan", len(ways), progress) as advance, few_threads(network.n <= _SMALL):
+    with (
+        progress_bar("plan", len(ways), progress) as advance,
+        few_threads(network.n <= _SINGLE_THREAD_NODES),
+    ):
         rows = []
         for way in ways:
             rows.append(predict(case, way))
@@ -124,7 +127,7 @@ def plan(
 def _check_error(error: Any) -> None:
     if not is_number(error) or not 0 < error < 1:
         raise InputError(
-            f"The error to reach is a part of the exact value, between 0 and 1, not {error!r}: "
+            f"The error to reach is relative to the exact value, between 0 and 1, not {error!r}: "
             "give {argument} for 1 %.",
             "error",
             0.01,
@@ -147,12 +150,12 @@ def _check_exact(exact: float, pairs: Pairs) -> None:
         value = "0" if exact == 0 else "not a finite number"
         raise InputError(
             f"The exact value of '{pairs.kernel.name}' is {value} on these rows, so no error can "
-            "be a part of it: plan for rows on which it is not."
+            "be relative to it: plan for other rows."
         )
 
 
 def _fewest_pairs(pairs: Pairs, case: Case) -> int | None:
-    """Return how many pairs drawn at random have the error; of several averages to first order."""
+    """Return the number of random pairs with this error; for several averages to first order."""
     if pairs.n > _LARGEST_TABLE:
         return None
     averages = np.array([pairs.matrix(part).mean() for part in range(pairs.components)])

@@ -1,4 +1,4 @@
-"""The figure of a plan: a bar of messages for every method, and the wall that nobody passes."""
+"""The figure of a plan: a bar of messages for every method, and the bound of all methods."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def draw_plan(plan: Plan, ax: Axes | None = None) -> Axes:
 
 
 def _draw_wall(ax: Axes, wall: int, left: float) -> None:
-    """Shade where no method can let every answer depend on every row."""
+    """Shade the numbers of messages with which some answer cannot depend on every row."""
     ax.axvline(wall, color=EXACT, linewidth=1.5)
     ax.axvspan(left, wall, color=EXACT, alpha=0.12, linewidth=0)
     ax.text(

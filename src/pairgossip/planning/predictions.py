@@ -1,9 +1,9 @@
-"""How many exchanges each method needs: computed where theory knows, tried out where it does not.
+"""The number of exchanges that each method needs: computed from theory, or else simulated.
 
-What only averages is known exactly, to first order in the error. How long it takes until all nodes
-know something is simulated. Methods that pass rows around make a pilot run. Their square error is
-c/t in the long run, and before that about b/t^2, from where the rows were at the start; both are
-fitted to the end of the pilot.
+Averaging is computed exactly, to first order in the error. The time until all nodes know something
+is simulated. Methods that pass rows around make a pilot run. Their square error is c/t in the long
+run, and about b/t^2 before, as rows start at their own nodes; both are fitted to the end of the
+pilot.
 """
 
 from __future__ import annotations
@@ -39,32 +39,34 @@ from pairgossip.run_requests.estimation import EstimationRequest
 from pairgossip.theory.averaging import averaging_error, sweep_error
 
 _LARGEST_EXACT = 1_000
-"""Up to this many nodes the exact error of averaging takes seconds; above it is simulated."""
-_LATEST = 10**12
-"""No exchange after this one is looked at."""
+"""The largest number of nodes for the exact error of averaging; beyond, it is simulated."""
+_LAST_EXCHANGE = 10**12
+"""The last exchange at which errors are computed."""
 _POINTS_PER_DECADE = 333
-"""How many moments are looked at until exchanges are ten times as many."""
+"""The number of moments per decade of exchanges at which errors are computed."""
 _MOST_SWEPT = 30_000_000
 """Work limit for ordered schedules, in exchanges: seconds."""
 _EXCHANGES_PER_TURN = 500
-"""Work of one color of a sweep, in exchanges."""
+"""The work of one color of a sweep, in exchanges."""
 _MOST_UNITED, _ITEMS_AT_ONCE = 200_000_000, 1_000
 """Work limit for spreading items, in exchanges of up to this many items: seconds."""
 _TRIALS, _SLOW_TRIALS = 32, 12
-"""How many trials a pilot has, and how often it is tried out when all nodes know something."""
+"""The number of trials of a pilot, of compiled kernels and of slow ones; the first also counts the
+simulations of the time until all nodes know something."""
 _CHECKPOINTS = 40
-"""How often a pilot looks at its errors, at most."""
+"""The largest number of moments at which a pilot computes its errors."""
 _PILOT, _SLOW_PILOT = 800_000, 100_000
-"""How many exchanges a pilot makes at most in every trial: seconds with a compiled kernel, and with
-one that NumPy evaluates."""
-_MIXED, _LONG = 4, 50
-"""After so many times the network's relaxation time an error can be extrapolated, and a longer
-pilot tells little more."""
-_LONG_PER_NODE = 2_000
-_LINEAR = 1.25
-"""How many times the goal errors may be where to first order they are the goal."""
+"""The largest numbers of exchanges of a pilot in every trial, with a compiled kernel and with a
+NumPy kernel: seconds."""
+_SHORTEST_PILOT, _LONGEST_PILOT = 4, 50
+"""The lengths of pilots, in relaxation times of the network: from the first on errors can be
+extrapolated, and beyond the second a pilot adds little."""
+_LONGEST_PER_NODE = 2_000
+"""The exchanges per node from which on a longer pilot adds little, on networks that mix fast."""
+_LARGEST_CURVATURE = 1.25
+"""The largest error where first order predicts the goal, in goals; beyond, a pilot is run."""
 _MOST_NUMBERS = 50_000_000
-"""How many numbers the nodes of all trials of a pilot may hold."""
+"""The largest number of numbers in memory, at the nodes of all trials of a pilot."""
 
 _SITE_SHOWS = "a site's summed features to its first partner, then means of several rows"
 
@@ -78,7 +80,7 @@ class Way(NamedTuple):
 
 
 def list_ways() -> list[Way]:
-    """Return what plans compare: sketches, methods that collect, those that relax, and others."""
+    """Return the ways that plans compare: sketches, collecting, relaxing and other methods."""
     methods = sorted(
         METHODS.values(), key=lambda one: (not one.sketches, not one.collects, not one.relaxes)
     )
@@ -92,10 +94,10 @@ def list_ways() -> list[Way]:
 
 @dataclass(frozen=True)
 class Case:
-    """What is planned: the statistic, the network and the error."""
+    """The subject of a plan: the statistic, the network and the error."""
 
     arguments: dict[str, Any]
-    """Those of `estimate` that all methods share."""
+    """The arguments of `estimate` that all methods share."""
     graph: Graph
     law: NamedOrGiven
     seed: SeedSequence
@@ -105,7 +107,7 @@ class Case:
 
     @property
     def size(self) -> float:
-        """Of the exact value, of which errors are parts."""
+        """The absolute exact value, to which errors are relative."""
         return abs(self.exact)
 
     @property
@@ -114,13 +116,13 @@ class Case:
         return self.error * self.size
 
     def setup(self, way: Way) -> Setup:
-        """Check that a method can be run, and return what its trials need."""
+        """Check that a method can be run, and return the setup of its trials."""
         options = {"reference": self.exact, **self.arguments}
         if way.method == "sketch":
             options["sketch"] = self.sketch
         if way.schedule == ORDERED:
             if not isinstance(self.sweeps, Timetable):
-                # Without a sketch no schedule would help: that is said first.
+                # Without a sketch no schedule would help: report that first.
                 self.request(way._replace(schedule=RANDOM), **options).setup()
                 raise self.sweeps
             if way.method == "sketch":
@@ -136,7 +138,7 @@ class Case:
 
     @cached_property
     def sweeps(self) -> Timetable | InputError | SlowSchedule:
-        """What averaging along sweeps needs; where it is slow, so is all else along sweeps."""
+        """The timetable of sweeps, or the reason against them, which holds for all methods."""
         try:
             return settle_timetable(ORDERED, self.graph, UNIFORM_EDGES, find_method("sketch"))
         except SlowSchedule:
@@ -146,7 +148,7 @@ class Case:
 
 
 def predict(case: Case, way: Way) -> PlannedMethod:
-    """Predict what a method needs to reach the error, or say why it does not."""
+    """Predict the cost of a method to reach the error, or the reason why it does not."""
     method = METHODS[way.method]
     row = PlannedMethod(*way, shows=method.shows_along(RANDOM), tolerates=method.tolerates)
     try:
@@ -163,7 +165,7 @@ def predict(case: Case, way: Way) -> PlannedMethod:
         return replace(row, refusal=problem)
 
 
-# Sketches: nodes first learn where the rows lie, unless it was declared, and then average.
+# Sketches: nodes first learn where the rows lie, if this is not declared, and then average.
 
 
 def _predict_sketch(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
@@ -188,7 +190,7 @@ def _predict_sketch(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
         flooding = (
             there_and_back if along_tree else _exchanges_until_known(case, setup, problem.holders)
         )
-    # In units of what may be left of averaging: squares of tiny or huge numbers are lost.
+    # In units of the error that averaging may leave: squares of tiny or huge numbers are lost.
     values = values / (case.goal * math.sqrt(1 - (floor / case.goal) ** 2))
     if along_tree:
         averaging, basis = there_and_back, "counted"
@@ -212,22 +214,22 @@ def _predict_sketch(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
 
 
 def _is_linear(problem: Problem, values: FloatArray, goal: float) -> bool:
-    """Tell whether first order is enough for means so near that values have an error of 1.
+    """Return whether first order is enough for means where values have an error of 1.
 
-    It is not where slopes are flat, as those of the variance of as many zeros as ones.
+    It is not where slopes are 0, as for the variance of as many zeros as ones.
     """
     size = float(np.sqrt(np.mean(values**2)))
     mean = problem.features.mean(axis=0)
     near = mean + (problem.features - mean) / max(size, 1.0)
     errors = (problem.read(near) - problem.limit) / goal
-    return bool(np.sqrt(np.mean(errors**2)) <= _LINEAR)  # not if some are undefined
+    return bool(np.sqrt(np.mean(errors**2)) <= _LARGEST_CURVATURE)  # not if some are undefined
 
 
 def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
-    """Return after how many exchanges averaged values have an error of 1, and how it is known."""
+    """Return the number of exchanges until averaged values have an error of 1, and its basis."""
     graph, table = case.graph, setup.timetable
     if table.sweep is not None:
-        return _swept(table.sweep, table.stride, values), "exact"
+        return _predict_sweep(table.sweep, table.stride, values), "exact"
     if table.name == RANDOM and graph.n <= _LARGEST_EXACT:
         last = _certainly_below(graph, case.law, values)
         points = math.ceil(_POINTS_PER_DECADE * math.log10(last))
@@ -242,18 +244,18 @@ def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:
 
 
 def _certainly_below(graph: Graph, law: NamedOrGiven, values: FloatArray) -> int:
-    """Return after how many random exchanges averaged values have an error below 1 for sure.
+    """Bound the number of random exchanges until averaged values have an error below 1.
 
-    Every exchange shrinks the square by half the gap or more, in expectation. To look further would
-    take many more steps of Lanczos, to tell how errors vanish.
+    Every exchange shrinks the expected square by half the gap or more. Later exchanges would need
+    many more steps of Lanczos, to compute vanishing errors.
     """
     square = float(np.mean((values - values.mean()) ** 2))
     wanted = 2.0 * math.log(max(square, math.e)) / graph.normalized_gap(law)
-    return min(math.ceil(wanted) + graph.n, _LATEST)
+    return min(math.ceil(wanted) + graph.n, _LAST_EXCHANGE)
 
 
-def _swept(sweep: Sweep, relaxation: float, values: FloatArray) -> int:
-    """Return after how many ordered exchanges averaged values have an error of 1."""
+def _predict_sweep(sweep: Sweep, relaxation: float, values: FloatArray) -> int:
+    """Return the number of ordered exchanges until averaged values have an error of 1."""
     edges, turns = len(sweep.edges), _EXCHANGES_PER_TURN * sweep.colors
     last = max(_MOST_SWEPT * edges // (edges + turns), 8 * edges)
     found = _first_below(
@@ -269,8 +271,8 @@ def _first_below(
 ) -> int | None:
     """Return the number of exchanges from which on a curve of errors stays below 1.
 
-    It is looked at at so many points up to the latest, and if need be up to later ones until the
-    last. None if it does not, or is not known (NaN) that far.
+    The curve is computed at ``points`` points up to ``latest``, and if need be up to later ones
+    until ``last``. Return None if it does not stay below 1, or is unknown (NaN) that far.
     """
     while True:
         grid = np.unique(np.rint(np.geomspace(1, latest, points)).astype(np.int64))
@@ -288,7 +290,7 @@ def _first_below(
 
 
 def _interpolate(exchanges: IntArray, errors: FloatArray, at: int) -> int:
-    """Return where the errors fall below 1 between this point and the next."""
+    """Return the exchange between this point and the next where the errors fall below 1."""
     if errors[at] == np.inf:
         return int(exchanges[at + 1])
     logs = np.log(np.maximum(errors[at : at + 2], np.finfo(np.float64).tiny))
@@ -297,7 +299,7 @@ def _interpolate(exchanges: IntArray, errors: FloatArray, at: int) -> int:
 
 
 def _exchanges_until_known(case: Case, setup: Setup, holders: IntArray) -> int:
-    """Return the mean number of exchanges until all nodes know what these nodes hold."""
+    """Return the mean number of exchanges until all nodes know the rows of these nodes."""
     with needed_for("A plan"):
         from pairgossip.engine.estimation.averages import KnownItems
     most, total = _MOST_UNITED // (1 + len(holders) // _ITEMS_AT_ONCE), 0
@@ -329,11 +331,11 @@ def _predict_collection(case: Case, row: PlannedMethod, setup: Setup) -> Planned
 def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMethod:
     problem, graph = setup.problem, setup.graph
     relaxation = 1 / graph.normalized_gap(setup.law)
-    wanted = max(_LONG * relaxation, _LONG_PER_NODE * problem.n)
+    wanted = max(_LONGEST_PILOT * relaxation, _LONGEST_PER_NODE * problem.n)
     longest, trials = (_PILOT, _TRIALS) if problem.fusible else (_SLOW_PILOT, _SLOW_TRIALS)
     most = min(int(wanted), longest)
     pilot = _pilot(case, setup, case.goal, most, trials)
-    if not pilot.reached and most < _MIXED * relaxation:
+    if not pilot.reached and most < _SHORTEST_PILOT * relaxation:
         raise _too_slow(int(pilot.exchanges[-1]))
     exchanges = pilot.fit()
     # Exchanges between the rows of one site send nothing.
@@ -350,9 +352,9 @@ def _predict_tokens(case: Case, row: PlannedMethod, setup: Setup) -> PlannedMeth
 
 
 class _Pilot(NamedTuple):
-    """Errors of a pilot run at its checkpoints, up to twice where it reached its goal.
+    """Errors of a pilot run at its checkpoints, in units of the goal.
 
-    The goal is their unit.
+    The run ends at twice the exchanges at which it reached the goal.
     """
 
     exchanges: IntArray
@@ -364,7 +366,7 @@ class _Pilot(NamedTuple):
         return bool((self.errors <= 1).any())
 
     def crossing(self) -> int:
-        """Return where the errors first fell below the goal; raise `InputError` if they did not."""
+        """Return the exchange where the errors first fell below the goal, or raise `InputError`."""
         if not self.reached:
             raise _too_slow(int(self.exchanges[-1]))
         first = int(np.argmax(self.errors <= 1))
@@ -373,9 +375,10 @@ class _Pilot(NamedTuple):
         return _interpolate(self.exchanges, self.errors, first - 1)
 
     def fit(self) -> int:
-        """Return where sqrt(c/t + b/t^2), fitted to the late part, falls below the goal.
+        """Return the exchange where sqrt(c/t + b/t^2), fitted to the late part, falls below the
+        goal.
 
-        If the goal was reached, the late part is around where that was.
+        If the goal was reached, the late part is around that exchange.
         """
         late = self.exchanges >= self.exchanges[-1] / 8
         late &= (self.errors > 0) & (self.errors < np.inf)
@@ -388,7 +391,7 @@ class _Pilot(NamedTuple):
 
 
 def _fit_tail(t: FloatArray, squares: FloatArray) -> tuple[float, float]:
-    """Return c and b, neither negative, of the c/t + b/t^2 nearest to squares, relatively."""
+    """Return c and b >= 0 with the c/t + b/t^2 nearest to squares, in relative error."""
     terms = np.column_stack([1 / t, 1 / t**2]) / squares[:, None]
     c, b = np.linalg.lstsq(terms, np.ones(len(t)))[0]
     if b < 0:
@@ -401,10 +404,10 @@ def _fit_tail(t: FloatArray, squares: FloatArray) -> tuple[float, float]:
 def _pilot(
     case: Case, setup: Setup, goal: float, most: int = _PILOT, count: int = _TRIALS
 ) -> _Pilot:
-    """Run a few trials side by side until twice where their error reaches the goal."""
+    """Run a few trials side by side until twice the exchanges at which they reach the goal."""
     grid = np.rint(np.geomspace(min(case.graph.n, most / 2), most, _CHECKPOINTS)).astype(np.int64)
     checkpoints = np.unique(grid)
-    # Trials measure more than is needed here, at every checkpoint of their own: they get one.
+    # Trials measure more than this needs, at each of their own checkpoints: they get only one.
     setup = replace(setup, checkpoints=checkpoints[-1:], timed=False)
     trials = [setup.start(child(case.seed, number)) for number in range(count)]
     errors: list[float] = []
@@ -432,6 +435,6 @@ def _error_of(estimates: FloatArray, target: float | FloatArray) -> float:
 
 def _too_slow(exchanges: int) -> InputError:
     return InputError(
-        f"A pilot of {exchanges:,} exchanges is too short to tell: information "
+        f"A pilot of {exchanges:,} exchanges is too short for a prediction: information "
         "needs longer to spread over this network."
     )

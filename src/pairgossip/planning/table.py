@@ -1,4 +1,4 @@
-"""What a plan is: one row per method, as a table and as a figure."""
+"""A plan: one row per method, as a table and as a figure."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedMethod:
-    """What one method needs to reach the error, and what it shows to whom."""
+    """The cost of one method to reach the error, and what it shows to whom."""
 
     method: str
     clock: str
     schedule: str
     exchanges: int | None = None
-    """How many until the error is reached, on average over runs; None if it is not, see `why_not`.
-    """
+    """Mean number of exchanges until the error is reached; None if it is not, see `why_not`."""
     messages: int | None = None
     """Two per exchange, three where rows are collected, one along a tree."""
     bytes: int | None = None
     """Payload of all messages, 8 per number."""
     basis: str | None = None
-    """How they are known: "exact" or "counted" from theory, "simulated" in part or in whole, or
-    "fitted" to a pilot run and extrapolated."""
+    """The source of these numbers: "exact" or "counted" from theory, "simulated" in part or in
+    whole, or "fitted" to a pilot run and extrapolated."""
     remaining_error: float | None = None
-    """The error that stays however long it runs, the sketch's, as a part of the exact value."""
+    """The error of the sketch, which no longer run reduces, relative to the exact value."""
     shows: str = ""
-    """Who sees what of the rows."""
+    """Which part of the rows each node sees."""
     tolerates: str = ""
     """Which faults and lies it withstands, and which it does not."""
     refusal: Notice | None = field(default=None, repr=False, compare=False)
@@ -44,25 +43,25 @@ class PlannedMethod:
 
     @property
     def name(self) -> str:
-        """The method with what sets it apart: its schedule or, as for GoSta, its clock."""
+        """The method with its schedule or, as for GoSta, its clock."""
         is_apart = METHODS[self.method].set_apart_by_clock
         return f"{self.method} ({self.clock if is_apart else self.schedule})"
 
     @property
     def why_not(self) -> str | None:
-        """Why the method does not reach the error, in a sentence; None if it does."""
+        """A sentence that says why the method does not reach the error; None if it does."""
         return None if self.refusal is None else str(self.refusal)
 
     def record(self) -> dict[str, Any]:
-        """Return all that is known of the method by name."""
+        """Return all fields of the method by name."""
         names = [each.name for each in fields(self) if each.name != "refusal"]
         return {name: getattr(self, name) for name in [*names, "why_not"]}
 
 
 class Bounds(NamedTuple):
-    """What it takes at least until every node's answer can depend on every row, by any method.
+    """The least cost of any method after which every node's answer can depend on every row.
 
-    Only a large error can be reached with less.
+    With less, only a large error can be reached.
     """
 
     calls: int
@@ -70,24 +69,24 @@ class Bounds(NamedTuple):
     messages: int
     """One-way messages; see `pairgossip.theory.fewest_messages`."""
     pairs: int | None
-    """How many random pairs have this error on average, without any network; None for networks
-    whose pairs are too many to look at. See `pairgossip.theory.fewest_pairs`."""
+    """The number of random pairs with this error on average, without any network; None where there
+    are too many pairs to compute it. See `pairgossip.theory.fewest_pairs`."""
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What `plan` returns: what every method needs to reach an error."""
+    """The result of `plan`: the cost of every method to reach an error."""
 
     rows: tuple[PlannedMethod, ...]
     """One per method and schedule; first those that reach the error, by messages."""
     error: float
-    """The root mean square error over nodes to reach, as a part of the exact value."""
+    """The root mean square error over nodes to reach, relative to the exact value."""
     target: float
     """The exact value."""
     bounds: Bounds
-    """What it takes at least until every node's answer can depend on every row."""
+    """The least cost after which every node's answer can depend on every row."""
     title: str = ""
-    """What is estimated where."""
+    """The statistic and the network."""
 
     @property
     def reaching(self) -> tuple[PlannedMethod, ...]:
@@ -113,10 +112,10 @@ class Plan:
         return frame.astype(dict.fromkeys(counts, "Int64"))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how many messages every method needs, and return the matplotlib axes.
+        """Draw the messages that every method needs, and return the matplotlib axes.
 
-        The wall on the left is the number below which some node's answer lacks some row, whatever
-        the method. Hatched bars are extrapolated from a pilot run.
+        Below the line on the left some node's answer lacks some row, with any method. Hatched bars
+        are extrapolated from a pilot run.
         """
         from pairgossip.planning.figure import draw_plan
 
@@ -137,23 +136,23 @@ class Plan:
         ]
 
     def sights(self) -> list[tuple[str, str]]:
-        """Return the names of methods that show the same to the same, and what it is."""
+        """Return groups of methods that show the same parts of rows to nodes, and which parts."""
         return self._name_groups([row.shows if row.refusal is None else None for row in self.rows])
 
     def tolerances(self) -> list[tuple[str, str]]:
-        """Return the names of methods that withstand the same faults, and which."""
+        """Return groups of methods that withstand the same faults, and which faults."""
         return self._name_groups(
             [row.tolerates or None if row.refusal is None else None for row in self.rows]
         )
 
     def reasons(self) -> list[tuple[str, Notice]]:
-        """Return the names of methods that fail for the same reason, and the reason."""
+        """Return groups of methods that fail for the same reason, and the reason."""
         notices = {row.why_not: row.refusal for row in self.rows if row.refusal is not None}
         groups = self._name_groups([row.why_not for row in self.rows])
         return [(names, notices[why]) for names, why in groups]
 
     def _name_groups(self, texts: Sequence[str | None]) -> list[tuple[str, str]]:
-        """Group the rows by a text about each; rows of all schedules go by their method's name."""
+        """Group the rows by a text about each; all schedules of a method go by its name."""
         groups: dict[str, list[PlannedMethod]] = {}
         for row, text in zip(self.rows, texts, strict=True):
             if text is not None:
@@ -201,5 +200,5 @@ def _format(number: Any, form: Callable[[Any], str]) -> str:
 
 
 def _format_part(part: float) -> str:
-    """Return a part of the exact value in percent; what is left of rounding counts as none."""
+    """Return an error relative to the exact value in percent; rounding errors count as none."""
     return "none" if part < 1e-12 else f"{100 * part:.2g} %"

@@ -1,4 +1,4 @@
-"""Sketches: features whose mean over all rows tells a pairwise statistic."""
+"""Sketches: features whose mean over all rows gives a pairwise statistic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DEFAULTS: dict[str, Recipe] = {
     "order": TwoWayBins(),
     "distance": Directions(),
 }
-"""The default sketch by the kind of cells that a kernel is read from."""
+"""The default sketch for each kind of cells, from which kernels are computed."""
 
 
 def default_sketch(kernel: AnyKernel) -> Recipe:

@@ -1,4 +1,4 @@
-"""Where the bins of a sketch lie: over a declared range, or where a few rows show that others are.
+"""The places of a sketch's bins: over a declared range, or where a sample of the rows lies.
 
 The extremes and a sample of the rows spread by flooding, because learning a value twice changes
 nothing.
@@ -18,9 +18,9 @@ from pairgossip.errors import InputError
 from pairgossip.text import format_rows
 
 _SAMPLED_ROWS = 15
-"""How many sampled values nodes pass on with the extremes, to place the bins where rows are."""
+"""The number of sampled values that nodes pass on with the extremes, to find where rows are."""
 _NARROWEST = 1e-12
-"""The smallest spread about the center that counts, as a part of the whole range."""
+"""The smallest spread about the center, relative to the whole range; smaller ones are raised."""
 
 
 def lay_bins(
@@ -31,10 +31,10 @@ def lay_bins(
     argument: str = "range",
     powers: int = 1,
 ) -> Axis:
-    """Lay bins over a declared range, or over where the numbers are.
+    """Lay bins over a declared range, or over the range of the numbers.
 
-    If there are at most so many different numbers that telling them apart takes no more features
-    than bins would, each gets a place of its own, and nothing is lost.
+    If there are at most ``most`` different numbers, each gets a place of its own, and the sketch is
+    exact. This takes no more features than bins.
     """
     if declared is not None:
         check_inside(values, declared, argument)
@@ -50,10 +50,10 @@ def lay_bins(
 
 
 def _lay_edges(bins: int, low: float, high: float, center: float, scale: float) -> FloatArray:
-    """Return the edges of so many bins; of fewer if there are not as many numbers between.
+    """Return the edges of these bins; fewer if floating point has no room for all of them.
 
     The bins are equally wide in asinh((x - center) / scale): linear near the center, where most
-    numbers are, and logarithmic far from it. Any guess at center and scale will do.
+    numbers are, and logarithmic far from it. Rough values of center and scale will do.
     """
     if not low < high:  # constant numbers: one value in the middle of a bin
         low, high = low - abs(low) - 1.0, high + abs(high) + 1.0
@@ -68,8 +68,8 @@ def _lay_edges(bins: int, low: float, high: float, center: float, scale: float) 
 def flooded_rows(columns: Iterable[FloatArray], most: int = 0, declared: Any = None) -> IntArray:
     """Return the rows whose numbers all nodes must learn to lay the same bins, column by column.
 
-    The extremes and the sampled ones; or one of each value, where at most so many are different.
-    None where ranges are declared.
+    These are the extremes and the sampled rows, or one row of each value where at most ``most``
+    are different. There are none where ranges are declared.
     """
     rows = [np.arange(0)]
     for values in columns if declared is None else ():
@@ -80,7 +80,7 @@ def flooded_rows(columns: Iterable[FloatArray], most: int = 0, declared: Any = N
 
 
 def _sample(n: int) -> IntArray:
-    """Return rows at even distances, which know nothing of their values."""
+    """Return evenly spaced rows, chosen without regard to their values."""
     return np.arange(n)[:: max(1, n // _SAMPLED_ROWS)][:_SAMPLED_ROWS]
 
 

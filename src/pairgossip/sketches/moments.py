@@ -1,4 +1,4 @@
-"""Moments: what the variance and the scatter within clusters are functions of, exactly."""
+"""Moments, of which the variance and the scatter within clusters are exact functions."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pairgossip.kernels.builtin.spread import SCATTER_SQUARED, VARIANCE
 from pairgossip.kernels.data import column_count
 from pairgossip.sketches.sketch import KernelSketch, Points, PointSketch, Sketch, check_kernel
 
-_LOST = 16 * np.finfo(np.float64).eps
-"""Which part of a mean of powers rounding may take."""
-_MOST_LOST = {2: 1e-6, 4: 1e-3}
-"""Largest relative rounding error of the variance, and of the error of the variance."""
+_ROUNDING = 16 * np.finfo(np.float64).eps
+"""The rounding error of a mean of powers, relative to it."""
+_LARGEST_ERRORS = {2: 1e-6, 4: 1e-3}
+"""The largest relative rounding error of the variance, and of its sampling error."""
 
 
 @dataclass(frozen=True)
 class Scatter(KernelSketch):
     """The mean of ||x - y||^2 within clusters, up to a factor, from (share, mean, mean square).
 
-    Over all pairs of a cluster with share p, sum s and sum of squares q it is 2 (p q - ||s||^2).
+    A cluster with share p, sum s and sum of squares q adds 2 (p q - ||s||^2) over all its pairs.
     """
 
     center: float | FloatArray
-    """Subtracted from all columns, or one number for each."""
+    """One number subtracted from all columns, or one for each column."""
     dimension: int
     clusters: FloatArray | None
     factor: float
@@ -66,7 +66,7 @@ class Variance(Scatter, PointSketch):
         return shifted ** np.arange(1, 5)
 
     def points(self, mean: FloatArray) -> Points:
-        """Return three points with the moments that the powers tell, and their row means."""
+        """Return three points with the moments of the averaged powers, and their row means."""
         m, second, third, fourth = mean.T
         m2 = second - m**2
         m3 = third - 3 * m * second + 2 * m**3
@@ -91,8 +91,8 @@ class Moments:
     Parameters
     ----------
     center
-        Subtracted from every number first. Numbers far from zero that differ little lose digits
-        without it.
+        The number subtracted from every number first. Without it, numbers far from zero that
+        differ little lose digits.
     errors
         Whether to average third and fourth powers too, which the sampling error of a variance
         needs.
@@ -120,7 +120,7 @@ class Moments:
         powers = (2, 4) if self.errors and sketch.clusters is None else (2,)
         far, apart = numbers - self.center, numbers - numbers.mean(axis=0)
         if any(
-            _LOST * np.mean(far**power) > _MOST_LOST[power] * np.mean(apart**power)
+            _ROUNDING * np.mean(far**power) > _LARGEST_ERRORS[power] * np.mean(apart**power)
             for power in powers
         ):
             raise InputError(

@@ -1,8 +1,8 @@
-"""Two columns at once: how rows order pairs in both, from counts and sums per cell.
+"""Two columns at once: the order of pairs in both, from counts and sums per cell.
 
-The sign of a difference is nearly a bilinear form of bins (`Grid.signs`), so the product of two
-signs, which rank correlation, concordance and AUC average, is one of all products of the two
-columns' features.
+The sign of a difference is nearly a bilinear form of bins (`Grid.signs`). So the product of two
+signs, which rank correlation, concordance and AUC average, is a bilinear form of all products of
+the two columns' features.
 """
 
 from __future__ import annotations
@@ -42,17 +42,19 @@ _FORMS: dict[Formula, tuple[tuple[float, tuple[str, str]], ...]] = {
     AUC_ORDERED: ((0.25, ("whole", "apart")), (0.25, _SIGNS)),
     AUC_COMPARED: ((0.5, ("whole", "apart")),),
 }
-"""The averages of kernels, both ways of a pair: forms of the first column times the second's."""
+"""The averages of kernels over both orders of a pair, as factors times (form of the first column,
+form of the second)."""
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
-"""Those that may be 0 or less; the others count pairs, of which there must be some."""
+"""Kernels whose average may be 0 or less; the others count pairs, and 0 of them gives NaN."""
 _COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)
+"""Kernels with a parameter that says how much a tie counts."""
 ROUNDING = 1e-13
-"""How far sums of shares may be off; a certified interval allows for it."""
+"""The rounding error of sums of shares, by which certain intervals are widened."""
 
 
 @dataclass(frozen=True)
 class OrderTable(Table, PointSketch):
-    """Kernels of how two columns order pairs, from their table."""
+    """Kernels of the order of pairs in two columns, from their table."""
 
     scale: float
     kernel: AnyKernel
@@ -61,8 +63,8 @@ class OrderTable(Table, PointSketch):
         for part in self.kernel.components:  # tied scores count one half in a bin on average
             if part.formula in _COUNT_TIES and part.parameter != 0.5:
                 raise InputError(
-                    "A sketch cannot tell tied scores from others in a bin, so it counts ties as "
-                    f"0.5, not {part.parameter:g}: use method 'tracking'."
+                    "A sketch cannot separate tied scores from others in a bin, so it counts ties "
+                    f"as 0.5, not {part.parameter:g}: use method 'tracking'."
                 )
 
     def averages(self, mean: FloatArray) -> FloatArray:
@@ -84,7 +86,7 @@ class OrderTable(Table, PointSketch):
         if kinds == _SIGNS:
             return self.agreement(cells)
         axes = (self.x, self.y)
-        # A row differs from itself in nothing, which only known ties tell.
+        # A row is never apart from itself; forms of bins without known ties count it as apart.
         tied = [axis.ties_known for axis, kind in zip(axes, kinds, strict=True) if kind == "apart"]
         forms = (getattr(axis, kind) for axis, kind in zip(axes, kinds, strict=True))
         return _form(cells, *forms) - (0.0 if any(tied) else 1 / self.n)
@@ -98,7 +100,7 @@ class OrderTable(Table, PointSketch):
     def row_means(
         self, cells: FloatArray, formula: Formula, x: FloatArray, y: FloatArray
     ) -> FloatArray:
-        """Return the means over all rows, both ways, at these features of the two columns."""
+        """Return the means over all rows, both orders, at these features of the two columns."""
         parts = [
             2 * factor * _turn(cells, x @ getattr(self.x, first), y @ getattr(self.y, second))
             for factor, (first, second) in _FORMS[formula]
@@ -106,7 +108,7 @@ class OrderTable(Table, PointSketch):
         return np.sum(parts, axis=0)
 
     def tie_sizes(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how many rows count as tied with each other, in either column."""
+        """Return the numbers of rows that count as tied with each other, in either column."""
         cells = self.cells(mean)
         first, second = cells[..., self.y.counts].sum(-1), cells[..., self.x.counts, :].sum(-2)
         return self.n * self.x.part_shares(first), self.n * self.y.part_shares(second)
@@ -141,7 +143,7 @@ class OrderTable(Table, PointSketch):
         return _form(self._counts(cells), *forms)
 
     def open_agreement(self, cells: FloatArray) -> FloatArray:
-        """Return how far the agreement may be off: pairs that share a bin count from -1 to 1."""
+        """Bound the error of the agreement: pairs that share a bin count from -1 to 1."""
         counts, axes = self._counts(cells), (self.x, self.y)
         apart = [1.0 - np.eye(axis.bins) for axis in axes]
         shared = [np.eye(axis.bins) * (not axis.ties_known) for axis in axes]
@@ -155,7 +157,7 @@ class OrderTable(Table, PointSketch):
 
 
 def flatten_points(weights: FloatArray, row_means: FloatArray) -> Points:
-    """Return the points of cells in rows, of which the last axis before kernels is the class."""
+    """Return the points of cells in one row; the last axis of cells is the class."""
     nodes, kernels, height = len(weights), row_means.shape[-1], row_means.shape[-2]
     flat = weights.reshape(nodes, -1)
     classes = np.tile(np.arange(height), flat.shape[1] // height)
@@ -205,7 +207,7 @@ class ConcordanceTable(OrderTable):
     def _form_of_compared(
         self, everyone: FloatArray, form: FloatArray, failed: FloatArray
     ) -> FloatArray:
-        """Sum a form of predictions, twice, over failed rows and those known to outlive them."""
+        """Sum a form of predictions, twice, over failed rows and rows known to outlive them."""
         y = self.y
         later = _form(everyone, form, y.apart + y.signs, failed)
         return later + _form(everyone - failed, form, 2 * (y.whole - y.apart), failed)
@@ -219,7 +221,7 @@ class ConcordanceTable(OrderTable):
         return flatten_points(np.concatenate(weights, axis=1), np.concatenate(means, axis=1))
 
     def _row_means(self, everyone: FloatArray, failed: FloatArray, event: float) -> FloatArray:
-        """Return the means at points of cells: a failed row is compared with all later ones."""
+        """Return the means at points of cells: a failed row is compared with all later rows."""
         x, y = self.x.point_features, self.y.point_features
         later, earlier = (y @ (self.y.apart + sign * self.y.signs) / 2 for sign in (-1, 1))
         tied = y @ (self.y.whole - self.y.apart)
@@ -236,12 +238,12 @@ class ConcordanceTable(OrderTable):
 
 @dataclass(frozen=True)
 class TwoWayBins:
-    """Counts and sums per cell of two columns' bins, for kernels of how pairs are ordered.
+    """Counts and sums per cell of two columns' bins, for kernels of the order of pairs.
 
     Parameters
     ----------
     bins
-        How many bins each column has; 4 bins^2 numbers are averaged, or twice that with events.
+        The number of bins of each column; 4 bins^2 numbers are averaged, or twice that with events.
     ranges
         The range of either column, if all nodes know them.
     errors
@@ -258,7 +260,7 @@ class TwoWayBins:
             object.__setattr__(self, "ranges", _check_ranges(self.ranges))
 
     def fit(self, pairs: Pairs) -> Sketch:
-        """Return the sketch of a statistic of how two columns order pairs."""
+        """Return the sketch of a statistic of the order of pairs in two columns."""
         check_kernel(self, pairs.kernel, OF_ORDER, OF_SURVIVAL)
         powers = 2 if self.errors else 1
         x, y = (
@@ -276,7 +278,7 @@ class TwoWayBins:
 
     @property
     def _most(self) -> int:
-        """How many values of a column are told apart at no more cost than bins have."""
+        """The largest number of different values that cost no more than bins."""
         return (3 if self.errors else 2) * self.bins
 
 

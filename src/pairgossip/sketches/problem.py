@@ -1,4 +1,4 @@
-"""A sketch on the nodes of a network: what they average, and what each reads from it."""
+"""A sketch on the nodes of a network: the averaged features, and each node's statistic."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
 
 
 class SketchedPairs(Averages):
-    """The features of every node's rows, and the statistic that their mean tells.
+    """The features of every node's rows, and the statistic computed from their mean.
 
     Parameters
     ----------
     pairs
         The rows, their kernel and their target.
     sketch
-        A recipe, or a sketch that is ready; chosen by the kernel if None.
+        A recipe, or a fitted sketch; None for the default of the kernel.
     site_of
-        The site of every row, where nodes are sites: a site adds up its rows' features, and
-        averages how many they are along with them.
+        The site of every row, where nodes are sites. A site adds up its rows' features, and
+        averages the number of its rows along with them.
     errors
-        Whether nodes are to learn their sampling errors, for which some sketches average more.
+        Whether nodes need their sampling errors, for which some sketches average more.
 
     Attributes
     ----------
     limit
-        The value that nodes agree on in the end: the statistic of the exact mean.
+        The value to which all nodes converge: the statistic of the exact mean.
     """
 
     nodes_at_once = 1 << 14
-    """How many nodes' means are read at a time: a readout makes several arrays of their size."""
+    """The number of nodes read at a time: a readout makes several arrays of their size."""
 
     def __init__(
         self, pairs: Pairs, sketch: Any, site_of: IntArray | None, errors: bool = False
@@ -89,7 +89,7 @@ class SketchedPairs(Averages):
         chosen = None if sketch is None else _check_sketch(sketch)
         if self.pairs.has_strata and (chosen is None or isinstance(chosen, Recipe)):
             raise InputError(
-                "No sketch tells pairs within strata from those between them: use method "
+                "No sketch separates pairs within strata from pairs between them: use method "
                 "'tracking' (messages as long as GoSta's) or 'collect' (all rows to all nodes)."
             )
         return default_sketch(self._rows.kernel) if chosen is None else chosen
@@ -99,13 +99,13 @@ class SketchedPairs(Averages):
         return np.concatenate([self.sketch.readout(means) for _, means in self._parts(averaged)])
 
     def _parts(self, averaged: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield some nodes after the other, and their means."""
+        """Yield blocks of nodes, and their means."""
         for start in range(0, len(averaged), self.nodes_at_once):
             at = slice(start, start + self.nodes_at_once)
             yield at, self.means(averaged[at])
 
     def sampling(self, averaged: FloatArray, level: float) -> Sampling:
-        """Return each node's sampling error, from the averages it has; NaN where there is none."""
+        """Return each node's sampling error, from its averages; NaN where there is none."""
         found = [self._read_sampling(means, level) for _, means in self._parts(averaged)]
         return Sampling(*map(np.concatenate, zip(*found, strict=True)))
 
@@ -123,7 +123,7 @@ class SketchedPairs(Averages):
         )
 
     def tie_sizes(self, averaged: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how many rows each node takes for tied with each other, in either column."""
+        """Return the numbers of rows that each node takes for tied, in either column."""
         assert self.table is not None
         return self.table.tie_sizes(self.means(averaged))
 
@@ -142,12 +142,12 @@ class SketchedPairs(Averages):
         return find_points(self.sketch, self._rows.kernel.name)
 
     def limit_error(self, level: float) -> float:
-        """Return what nodes agree on in the end as the sampling error of intervals at a level."""
+        """Return the sampling error to which nodes converge, for intervals at a level."""
         return float(self._read_sampling(self._mean[None], level).error[0])
 
     def limit_law(self, freedom: float) -> Law:
-        """Return the law of the statistic over its error, as nodes know it in the end."""
-        if isinstance(self.sketch, Scatter):  # the powers that are averaged tell the error only
+        """Return the law of the statistic over its error, to which nodes converge."""
+        if isinstance(self.sketch, Scatter):  # the averaged powers give the error only
             return Law(freedom)
         return sampling_law(self._points, self._rows, self._mean, freedom)
 
@@ -157,16 +157,16 @@ class SketchedPairs(Averages):
 
     @property
     def bracket(self) -> tuple[float, float] | None:
-        """The interval that holds the statistic for sure; None if the sketch knows none."""
+        """The interval that certainly holds the statistic; None if the sketch has none."""
         if not isinstance(self.sketch, BracketingSketch):
             return None
         ends = self.sketch.bracket(self._mean)
         return None if ends is None else (float(ends[0]), float(ends[1]))
 
     def linearized(self) -> tuple[FloatArray, float]:
-        """Return numbers whose averaging shows how estimates settle, and what error stays.
+        """Return numbers that average like the estimates converge, and the error that remains.
 
-        To first order a node's error is that of averaging its features times their slopes.
+        To first order a node's error is the error of averaging its features times their slopes.
         """
         features = self.features
         rows = (len(self.data) if self.weights is None else self.weights.sum()) / self.n
@@ -192,8 +192,8 @@ def _check_sketch(sketch: Any) -> Sketch | Recipe:
 
 
 def _name(sketch: Sketch | Recipe) -> str:
-    """Return how a sketch describes itself, or the name of its class if it does not."""
-    plain = type(sketch).__repr__ is object.__repr__  # an address, other in every process
+    """Return the text of a sketch, or the name of its class if it has no text of its own."""
+    plain = type(sketch).__repr__ is object.__repr__  # an address, different in every process
     return type(sketch).__name__ if plain else repr(sketch)
 
 
@@ -207,7 +207,7 @@ def _check_readout(sketch: Sketch, mean: FloatArray) -> float:
     several = np.asarray(sketch.readout(np.stack([mean] * 3)), dtype=np.float64)
     if several.shape != (3,) or not np.allclose(several, value):
         raise InputError(
-            f"The sketch's readout of three means, shape (3, {len(mean)}), must be what it is of "
+            f"The sketch's readout of three means, shape (3, {len(mean)}), must equal that of "
             "each: index features as in mean[..., 0]."
         )
     return float(value)

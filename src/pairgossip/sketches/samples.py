@@ -1,4 +1,4 @@
-"""Bins of a sample, from whose averages every node reads quantiles, ranks and their like."""
+"""Bins of a sample, from whose averages every node computes quantiles, ranks and the like."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pairgossip.sketches.problem import SketchedPairs
 
 @dataclass(frozen=True)
 class Sample:
-    """The rows of which a statistic of order is sought."""
+    """The rows for a statistic of order."""
 
     values: FloatArray
     labels: FloatArray | None = None
@@ -35,19 +35,19 @@ class Sample:
 
     @property
     def data(self) -> FloatArray:
-        """One column, or several: numbers, and labels and weights if any."""
+        """One column of numbers, or several with labels and weights if there are any."""
         columns = (self.values, self.labels, self.weights)
         given = [column for column in columns if column is not None]
         return self.values if len(given) == 1 else np.column_stack(given)
 
     @property
     def size(self) -> float:
-        """How many rows there are, by weight."""
+        """The number of rows, or the sum of their weights."""
         return float(len(self.values) if self.weights is None else self.weights.sum())
 
 
 class SketchedSample(SketchedPairs):
-    """The bins of every node's rows, and the statistic that their averages tell.
+    """The bins of every node's rows, and the statistic computed from their averages.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class SketchedSample(SketchedPairs):
     statistic
         A function of their distribution; None for every node's own mid-rank.
     bins, declared
-        How many bins, and the range they cover if all nodes know it.
+        The number of bins, and their range if all nodes know it.
     site_of
         The site of every row, where nodes are sites.
     """
@@ -100,11 +100,11 @@ class SketchedSample(SketchedPairs):
         return self.sketch.sampling(means, level)
 
     def limit_law(self, freedom: float) -> Law:
-        """Return the law of which nodes know its freedom only: bins tell intervals themselves."""
+        """Return a law with this freedom only: intervals come from the bins themselves."""
         return Law(freedom)
 
     def exact_error(self, level: float) -> float:
-        """Return the sampling error that all rows tell."""
+        """Return the sampling error from all rows."""
         assert self.statistic is not None
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(self.statistic.sampling(self.sample.distribution, level).error)
@@ -117,21 +117,21 @@ class SketchedSample(SketchedPairs):
         return float(self.statistic.value(whole))
 
     def linearized(self) -> tuple[FloatArray, float]:
-        """Return numbers whose averaging shows how estimates settle, and what error stays."""
+        """Return numbers that average like the estimates converge, and the error that remains."""
         if self.statistic is None:
             raise InputError("The exact error of every node's own rank is not known.")
         return super().linearized()
 
 
 class SketchedColumns(SketchedSample):
-    """The cells of two columns on every node, and Spearman's test that their averages tell.
+    """The cells of two columns on every node, and Spearman's test from their averages.
 
     Parameters
     ----------
     data
         The rows, two columns.
     bins
-        How many bins each column has.
+        The number of bins of each column.
     site_of
         The site of every row, where nodes are sites.
     """

@@ -16,7 +16,7 @@ from pairgossip.sketches.sketch import KernelSketch, Points, PointSketch
 
 
 class AucTable(OrderTable):
-    """The AUC, from a table of scores and classes: of pairs of both, how many are in order."""
+    """The AUC, from a table of scores and classes: the share of their pairs in the right order."""
 
     @property
     def _is_auc(self) -> bool:
@@ -30,7 +30,7 @@ class AucTable(OrderTable):
 
     def _ends(self, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
         cells = self.cells(mean)
-        compared = self._compared(cells)
+        compared = self._share_compared(cells)
         certain = self.certain_agreement(cells) / compared
         opened = self.open_agreement(cells) / compared
         return (1 + certain - opened) / 2, (1 + certain + opened) / 2
@@ -45,7 +45,7 @@ class AucTable(OrderTable):
         found = _center_in_bins(found, self.x.bins)
         return found._replace(weights=np.where(is_known[:, None], found.weights, np.nan))
 
-    def _compared(self, cells: FloatArray) -> FloatArray:
+    def _share_compared(self, cells: FloatArray) -> FloatArray:
         shares = cells[..., self.x.counts, :].sum(axis=-2)
         return 2 * shares[..., 0] * shares[..., 1]
 
@@ -57,7 +57,7 @@ class AucPair(KernelSketch):
     kernel: AnyKernel
     tables: tuple[AucTable, ...]
     joint: tuple[Axis, ...] = ()
-    """Bins of either score that are counted together, where it matters how they go together."""
+    """Bins of either score that are counted jointly, where their dependence matters."""
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of both tables, and of both scores together, shape (m, r)."""
@@ -69,7 +69,7 @@ class AucPair(KernelSketch):
         return np.hstack(parts)
 
     def averages(self, mean: FloatArray) -> FloatArray:
-        """Return the averages of which the AUCs are quotients."""
+        """Return the averages whose quotients are the AUCs."""
         held = self.split(mean)
         found = [
             table.average(table.cells(held[at]), formula)
@@ -78,7 +78,7 @@ class AucPair(KernelSketch):
         return np.stack(found, axis=-1)
 
     def find_components(self) -> list[tuple[int, AucTable, Formula]]:
-        """Return which of the tables knows each component, and what the kernel is there."""
+        """Return the table of each component, with its number, and the kernel there."""
         return [
             (1, self.tables[1], AUC_ORDERED)
             if formula is SECOND_AUC_ORDERED
@@ -92,7 +92,7 @@ class AucPair(KernelSketch):
 
 
 class JointAucPair(AucPair, PointSketch):
-    """The same where both scores are counted together, which tells how sure the difference is."""
+    """Two scores of the same rows, counted jointly for the sampling error of the difference."""
 
     def points(self, mean: FloatArray) -> Points:
         """Return the points of both scores and the class, and the row means there."""
@@ -109,7 +109,7 @@ class JointAucPair(AucPair, PointSketch):
 
 
 def _features_at(axis: Axis, points: FloatArray) -> FloatArray:
-    """Return the features at any numbers; between two known values those of both, by distance."""
+    """Return the features at any numbers, interpolated between known values."""
     if isinstance(axis, Grid):
         return axis.features(points)
     return np.array([np.interp(points, axis.values, one) for one in np.eye(axis.bins)]).T
@@ -118,8 +118,8 @@ def _features_at(axis: Axis, points: FloatArray) -> FloatArray:
 def _center_in_bins(points: Points, bins: int) -> Points:
     """Return two points of equal weight per bin, about the mean of its rows.
 
-    They spread as far as the fixed points do, but are never heavier than all: where rows pile up at
-    the end of a bin, as tied ones do, fixed points would spread by less than nothing.
+    They have the spread of the fixed points, but never negative weights: where rows pile up at the
+    end of a bin, as tied ones do, fixed points would have a negative variance.
     """
     nodes, _, kernels = points.row_means.shape
     weights = points.weights.reshape(nodes, bins, 2, -1)

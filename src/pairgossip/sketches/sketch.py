@@ -1,9 +1,9 @@
-"""What a sketch is: features of one row, whose mean over all rows tells the statistic.
+"""The definition of a sketch: features of one row, whose mean over all rows gives the statistic.
 
-A V-statistic is a quadratic function of the empirical distribution of the rows. Where the kernel
-is a bilinear form of features, h(x, y) = phi(x)' C phi(y), exactly or nearly, the statistic is
-m' C m with m the mean of phi over the rows. Means of vectors are what gossip averages fastest, and
-no row travels as such.
+A V-statistic is a quadratic function of the empirical distribution of the rows. Where the kernel is
+a bilinear form of features, h(x, y) = phi(x)' C phi(y), exactly or nearly, the statistic is m' C m,
+where m is the mean of phi over the rows. Gossip averages means of vectors fastest, and no row
+travels as such.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pairgossip.text import join_names
 
 @runtime_checkable
 class Sketch(Protocol):
-    """A statistic as a function of a mean of features; any object with these methods is one."""
+    """A statistic as a function of a mean of features: any object with these methods."""
 
     def features(self, rows: FloatArray) -> FloatArray:
         """Return the features of rows, shape (m,) or (m, d), as an array of shape (m, r)."""
@@ -39,23 +39,23 @@ class BracketingSketch(Sketch, Protocol):
     def bracket(self, mean: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Return the ends of intervals that hold the statistic, if means (..., r) are exact.
 
-        None if it knows no ends of this statistic.
+        Return None if it has no bounds for this statistic.
         """
 
 
 @runtime_checkable
 class Recipe(Protocol):
-    """A sketch that is still to be cut to a statistic and to where its rows lie."""
+    """A sketch that is not yet fitted to a statistic and to the places of its rows."""
 
     def fit(self, pairs: Pairs) -> Sketch:
         """Return the sketch of this statistic; raise `InputError` if it is for another."""
 
     def flooded(self, pairs: Pairs) -> IntArray:
-        """Return which rows' numbers all nodes must learn before they can sketch, one by one."""
+        """Return the rows whose numbers all nodes must learn, one by one, before sketching."""
 
 
 class KernelSketch(ABC):
-    """Features whose mean tells the averages of all components of a kernel."""
+    """Features whose mean gives the averages of all components of a kernel."""
 
     kernel: AnyKernel
 
@@ -72,15 +72,15 @@ class KernelSketch(ABC):
         return self.kernel.combine(self.averages(mean))
 
     def select(self, known: Mapping[Formula, FloatArray]) -> FloatArray:
-        """Return what is known of the components side by side, in the last axis."""
+        """Return the values of the components side by side, in the last axis."""
         return np.stack([known[formula] for formula in formulas(self.kernel)], axis=-1)
 
 
 class Points(NamedTuple):
-    """A few weighted points per node that stand for all rows, and the row means there."""
+    """A few weighted points per node that represent all rows, and the row means there."""
 
     weights: FloatArray
-    """Which part of all rows each stands for, shape (nodes, points); a few may be negative."""
+    """The share of all rows at each point, shape (nodes, points); a few may be negative."""
     row_means: FloatArray
     """The means of h(x, y) + h(y, x) over all rows y, shape (nodes, points, components)."""
     own: FloatArray | float = 0.0
@@ -90,11 +90,11 @@ class Points(NamedTuple):
 
 
 class PointSketch(KernelSketch):
-    """A sketch that also tells how rows differ, and so the sampling error."""
+    """A sketch that also has points for the sampling error."""
 
     @abstractmethod
     def points(self, mean: FloatArray) -> Points:
-        """Return the points, and the row means there, that means tell, shape (nodes, r)."""
+        """Return the points, and the row means there, for means of shape (nodes, r)."""
 
 
 def check_kernel(recipe: Recipe, kernel: AnyKernel, *sets: Collection[Formula]) -> None:
@@ -106,7 +106,7 @@ def check_kernel(recipe: Recipe, kernel: AnyKernel, *sets: Collection[Formula]) 
 
 
 def wrong_kernel(recipe: Recipe, kernel: AnyKernel, *known: str) -> InputError:
-    """Build the error for a sketch that was given for another kernel."""
+    """Build the error for a sketch that does not fit the kernel."""
     names = join_names([f"'{name}'" for name in known])
     return InputError(
         f"Sketch '{type(recipe).__name__}' is for {names}, not for kernel '{kernel.name}': leave "

@@ -19,7 +19,7 @@ from pairgossip.sketches.laying import check_inside, check_range, flooded_rows, 
 from pairgossip.sketches.sketch import KernelSketch, Sketch, check_kernel, wrong_kernel
 
 _LARGEST_MISFIT = 0.01
-"""How far a polynomial may be off, relative to the largest value of the kernel."""
+"""The largest error of a polynomial, relative to the largest value of the kernel."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Chebyshev:
     degree
         The highest power; a smooth kernel needs 8 to 12.
     range
-        The smallest and the largest number there can be, if all nodes know it.
+        The smallest and the largest possible number, if all nodes know them.
     """
 
     degree: int = 12
@@ -62,8 +62,8 @@ class Chebyshev:
 
 
 def _polynomial_form(kernel: Kernel, low: float, high: float, degree: int) -> FloatArray:
-    """Return C with h(x, y) near T(x)' C T(y), by interpolation; refuse a kernel that misfits."""
-    chebyshev = np.polynomial.chebyshev  # loaded at its first use, which a small device has not
+    """Return C with h(x, y) near T(x)' C T(y), by interpolation; refuse a kernel if far off."""
+    chebyshev = np.polynomial.chebyshev  # loaded on first use, as small devices do not need it
     nodes = chebyshev.chebpts1(degree + 1)
     inverse = np.linalg.inv(chebyshev.chebvander(nodes, degree))
     form = inverse @ _on_grid(kernel, nodes, low, high) @ inverse.T
@@ -96,10 +96,10 @@ class _Polynomials:
     n: float
     scale: float
     own: Kernel | None
-    """The kernel, where values of own pairs have to be left out."""
+    """The kernel, where values of own pairs must be subtracted; else None."""
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Return the polynomials at every number, and the value of its own pair if it counts."""
+        """Return the polynomials at every number, and the value of its own pair if needed."""
         points = 2 * (rows - self.low) / (self.high - self.low) - 1
         found = np.polynomial.chebyshev.chebvander(points, len(self.form) - 1).astype(np.float64)
         if self.own is None:
@@ -145,9 +145,9 @@ class Directions:
     Parameters
     ----------
     directions
-        How many directions; more are more accurate. Take at least as many as columns.
+        The number of directions; more give less error. Take at least as many as columns.
     bins
-        How many bins per direction.
+        The number of bins per direction.
     """
 
     directions: int = 32

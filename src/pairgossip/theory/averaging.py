@@ -1,10 +1,10 @@
-"""The exact error of averaging, whatever the graph, the law and the data.
+"""The exact error of averaging, for any graph, law and data.
 
 Along random edges an exchange of e = (i, j) takes z to W_e z with W_e = I - r d d', d = e_i - e_j
 and r the relaxation, so the expected square deviation from the mean after t exchanges is
 <P, Phi^t(z z')>, where P = I - J/n and Phi(M) is the mean of W_e M W_e over the edges. Phi is
 self-adjoint with eigenvalues from -1 to 1: a few dozen steps of Lanczos from P give all its powers
-at once, and a few hundred on long and thin graphs. Along sweeps nothing is left to chance.
+at once; long and thin graphs take a few hundred. Along sweeps nothing is random.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ if TYPE_CHECKING:
     from pairgossip.graphs.orders import Sweep
 
 LARGEST_EXACT = 4_000
-"""Up to this many nodes a matrix of nodes by nodes is a matter of seconds."""
+"""The largest number of nodes for computations with n x n matrices: seconds."""
 _FEWEST_STEPS = 150
+"""The number of steps of Lanczos that are always allowed."""
 _MOST_NUMBERS = 1_000_000_000
-"""How many steps there may be, times the numbers of a matrix: a matter of seconds to minutes."""
+"""The work limit, in steps times the numbers of a matrix: seconds to minutes."""
 _FIRST_CHECK = 32
-_LOOKS = 100
-"""How many moments up to the last one are looked at to tell whether more steps change anything."""
+"""The number of steps at the first check for convergence; later checks double it."""
+_MOMENTS = 100
+"""The number of moments up to the last one at which convergence is checked."""
 _LARGEST_DIFFERENCE = 1e-4
-"""Relative difference of two errors up to which they count as one."""
-_FORGOTTEN = 1e-12
-"""Errors this much smaller than the first are as good as none."""
-_NEGLIGIBLE = 1e-13
-"""Norm of a step, up to which the basis is complete."""
+"""The relative difference of two errors up to which they count as equal."""
+_LEAST_ERROR = 1e-12
+"""The least error, relative to the first one; smaller ones count as 0."""
+_LEAST_NORM = 1e-13
+"""The least norm of a step; below it the basis is complete."""
 _PLACES = 8
-"""Where in a sweep runs are taken to begin."""
+"""The number of places in a sweep at which runs are taken to begin."""
 
 
 def averaging_error(
@@ -52,9 +54,9 @@ def averaging_error(
 ) -> FloatArray:
     """Return the root mean square over nodes and runs of value minus mean after these exchanges.
 
-    ``values`` is what the nodes start from, shape (n,), and ``loss`` the probability that an
-    exchange does not take place: that part of Phi is the identity. NaN from where on it would take
-    too long to compute, as after very many exchanges on a ring of thousands of nodes.
+    ``values`` are the nodes' first values, shape (n,), and ``loss`` is the probability that an
+    exchange does not take place: that part of Phi is the identity. The error is NaN where it would
+    take too long to compute, as after very many exchanges on a ring of thousands of nodes.
     """
     if graph.n > LARGEST_EXACT:
         raise InputError(
@@ -64,7 +66,7 @@ def averaging_error(
     deviations = values - values.mean()
     steps, check_at = _Lanczos(graph, law, relaxation, loss), _FIRST_CHECK
     last = max(int(np.max(exchanges, initial=1)), 2)
-    looks = np.unique(np.rint(np.geomspace(1, last, _LOOKS)))
+    looks = np.unique(np.rint(np.geomspace(1, last, _MOMENTS)))
     for basis in steps:
         steps.seen.append(float(np.einsum("ij,j->i", basis, deviations) @ deviations))
         if len(steps.seen) == check_at:
@@ -80,7 +82,8 @@ def sweep_error(
 ) -> FloatArray:
     """Return the root mean square over nodes of value minus mean after these ordered exchanges.
 
-    Runs begin anywhere in a sweep: it is the root mean square over places spread evenly over it.
+    Runs begin anywhere in a sweep: the error is the root mean square over places spread evenly over
+    it.
     """
     wanted = np.asarray(exchanges)
     squares = np.zeros(len(wanted))
@@ -97,14 +100,14 @@ def sweep_error(
 
 
 def _inner_product(one: FloatArray, other: FloatArray) -> float:
-    """Return <A, B>; not by BLAS, whose threads take longer to meet than to add up."""
+    """Return <A, B>, without BLAS, whose threads take longer to synchronize than to add."""
     return float(np.einsum("ij,ij->", one, other))
 
 
 class _Lanczos:
     """An orthonormal basis of the matrices P, Phi(P), Phi(Phi(P)), ..., and Phi in it.
 
-    ``seen`` is what the deviations of the values make of each matrix of the basis.
+    ``seen`` has the quadratic form of each matrix of the basis at the deviations of the values.
     """
 
     def __init__(self, graph: Graph, law: LawLike, relaxation: float, loss: float) -> None:
@@ -133,7 +136,7 @@ class _Lanczos:
             after -= np.multiply(self._diagonal[-1], current, out=before)
             after -= after.mean()  # Phi keeps constants: rounding to them would never fade
             beside = math.sqrt(_inner_product(after, after))
-            if beside < _NEGLIGIBLE:
+            if beside < _LEAST_NORM:
                 self._is_whole = True
                 return
             self._beside.append(beside)
@@ -155,17 +158,17 @@ class _Lanczos:
         after[j, i] -= added
 
     def known_until(self, looks: FloatArray) -> float:
-        """Return the last of these moments up to which an eighth fewer steps say the same."""
+        """Return the last of these moments up to which an eighth fewer steps change nothing."""
         if self._is_whole:
             return float(looks[-1])
         whole = np.sqrt(self.squares(looks))
         part = np.sqrt(self.squares(looks, 7 * len(self.seen) // 8))
         first = np.sqrt(self.squares(np.zeros(1)))
-        differ = np.abs(whole - part) > _LARGEST_DIFFERENCE * whole + _FORGOTTEN * first
+        differ = np.abs(whole - part) > _LARGEST_DIFFERENCE * whole + _LEAST_ERROR * first
         return float(looks[-1] if not differ.any() else looks[max(differ.argmax() - 1, 0)])
 
     def squares(self, exchanges: FloatArray | IntArray, size: int | None = None) -> FloatArray:
-        """Return the sum over nodes of expected square deviations, from so many steps or all."""
+        """Return the sum over nodes of expected square deviations, from ``size`` steps or all."""
         seen = np.array(self.seen[:size])
         values, vectors = self._decompose(len(seen))
         shares = self._loss + (1 - self._loss) * np.clip(values, -1.0, 1.0)
@@ -175,7 +178,7 @@ class _Lanczos:
     def _decompose(self, size: int) -> tuple[FloatArray, FloatArray]:
         """Return eigenvalues and eigenvectors of Phi in the first matrices of the basis.
 
-        It has three diagonals: as a full matrix it would take longer than all steps.
+        The matrix is tridiagonal: as a full matrix it would take longer than all steps.
         """
         if size not in self._decomposed:
             with needed_for("The exact error of averaging"):

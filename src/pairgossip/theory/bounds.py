@@ -1,9 +1,9 @@
 """The paper's bounds on estimation error, one function per theorem, corrected or extended.
 
 Every bound takes the ``Constants`` of a problem and iteration numbers t >= 1. Where the printed
-statement differs, ``printed=True`` gives it as printed, so that the difference can be shown; of the
-printed bounds, that on U1-gossip is violated (see the errata). All bounds are certificates of
-scaling: measured errors lie far below them, so none is a stopping rule.
+statement differs, ``printed=True`` gives it as printed, so that the difference can be shown. Among
+the printed bounds, the one on U1-gossip is violated (see the errata). All bounds are certificates
+of scaling: measured errors lie far below them, so do not use them as stopping rules.
 
 Norms run over all nodes; divide by sqrt(n) for a root mean square per node.
 """
@@ -77,7 +77,7 @@ def constants(pair_values: FloatArray, graph: Graph, law: LawLike = "uniform-edg
 
 
 _LARGEST_DENSE = 5_000
-"""An n x n matrix for more nodes than this would take over 200 MB."""
+"""The largest number of nodes for n x n matrices, which take 200 MB."""
 
 
 class GossipSpectrum(NamedTuple):
@@ -96,7 +96,7 @@ class GossipSpectrum(NamedTuple):
 def gossip_spectrum(
     graph: Graph, law: LawLike = "uniform-edges", loss: float = 0.0
 ) -> GossipSpectrum:
-    """Decompose the expected swap and average of one exchange, which may not take place."""
+    """Decompose the expected swap and average of one exchange, lost with probability ``loss``."""
     check_size(graph.n)
     values, vectors = np.linalg.eigh((1 - loss) * graph.laplacian_dense(law))
     # The constant mode is known exactly; its rounding errors would be raised to high powers.
@@ -120,11 +120,11 @@ def gosta_expectation_bound(c: Constants, t: Iterations, *, printed: bool = Fals
     """Proposition "Convergence in expectation": bound on ||E z(t) - U 1|| for GoSta-sync.
 
     (2a + F)/(x t), for any kernel. Printed: (a + 2F)/(x t), for symmetric kernels, which the paper
-    assumes; there it follows, since a <= F. Kernels that are not symmetric are an extension, for
-    which the printed form is not meant and would be too small, by a factor of up to 2.
+    assumes; there it follows, since a <= F. Asymmetric kernels are an extension, for which the
+    printed form is not meant and would be too small by a factor of up to 2.
     On two nodes the walk alternates and (a + F)/t holds.
     """
-    steps = _steps(t)
+    steps = _check_times(t)
     a, F = c.row_mean_spread, c.within_rows
     if c.n <= 2 and not printed:
         return (a + F) / steps
@@ -134,11 +134,11 @@ def gosta_expectation_bound(c: Constants, t: Iterations, *, printed: bool = Fals
 def gosta_deviation_bound(c: Constants, t: Iterations, *, printed: bool = False) -> FloatArray:
     """Theorem "Expected deviation": bound on E||z(t) - U 1|| for GoSta-sync, n >= 3.
 
-    The printed constant is right; since adding a constant to h changes no deviation, ||H||_F may
-    be replaced by ||H - U||_F, which is what the corrected form does.
+    The printed constant is right. Adding a constant to h changes no deviation, so the corrected
+    form replaces ||H||_F by ||H - U||_F.
     """
-    _needs_three_nodes(c, "The expected-deviation bound")
-    steps, x = _steps(t), c.gap
+    _check_three_nodes(c, "The expected-deviation bound")
+    steps, x = _check_times(t), c.gap
     norm = c.raw if printed else c.centered
     first = (1 + 2 / x) * c.within_rows**2
     second = 4 / x * (1 + 1 / (2 * steps)) * norm**2
@@ -151,7 +151,7 @@ def gosta_sharper_deviation_bound(
     """Sharper computable form of the same theorem, for ``order="exchange-first"``.
 
     Returns the bound on sqrt(E||z(s) - U 1||^2) for every s = 1 .. t, in O(n t). It follows the
-    proof but keeps the mean squared pair value at time s where the proof takes the total.
+    proof, but keeps the mean squared pair value at time s where the proof takes the total.
     """
     H = np.asarray(pair_values, dtype=np.float64)
     if len(H) < 3:
@@ -184,7 +184,7 @@ def u1_gossip_bound(c: Constants, t: Iterations, *, printed: bool = False) -> Fl
     Corrected: (1/x - 1) sqrt(1 - 1/n) ||H_k. - hbar_k|| / t, tight on complete graphs.
     Printed: ||H e_k|| / (2 x t), violated on simple graphs.
     """
-    steps = _steps(t)[..., None]
+    steps = _check_times(t)[..., None]
     if printed:
         return c.raw_column_norms / (2 * c.gap * steps)
     # On two nodes the walk alternates: its partial sums are 0 or -1.
@@ -197,8 +197,8 @@ def u2_gossip_bound(c: Constants, t: Iterations, *, printed: bool = False) -> Fl
 
     Corrected (tighter): (a + a' + ||R||_F/(2 - x))/(x t). The printed form holds too.
     """
-    _needs_three_nodes(c, "The U2-gossip bound")
-    steps, x = _steps(t), c.gap
+    _check_three_nodes(c, "The U2-gossip bound")
+    steps, x = _check_times(t), c.gap
     if printed:
         return ((3 - x) / (2 - x) * c.within_rows + c.row_mean_spread) / (x * steps)
     means = c.row_mean_spread + c.column_mean_spread
@@ -207,15 +207,15 @@ def u2_gossip_bound(c: Constants, t: Iterations, *, printed: bool = False) -> Fl
 
 def averaging_expectation_bound(values: FloatArray, gap: float, t: Iterations) -> FloatArray:
     """Boyd et al.: bound on ||E z(t) - mean|| for gossip averaging, geometric in t."""
-    return np.asarray((1 - gap / 2) ** _steps(t) * _norm_about_mean(values))
+    return np.asarray((1 - gap / 2) ** _check_times(t) * _norm_about_mean(values))
 
 
 def averaging_bound(values: FloatArray, gap: float, t: Iterations) -> FloatArray:
     """Boyd et al.: bound on sqrt(E||z(t) - mean||^2) for gossip averaging, geometric in t."""
-    return np.asarray((1 - gap / 2) ** (_steps(t) / 2) * _norm_about_mean(values))
+    return np.asarray((1 - gap / 2) ** (_check_times(t) / 2) * _norm_about_mean(values))
 
 
-def _steps(t: Iterations) -> FloatArray:
+def _check_times(t: Iterations) -> FloatArray:
     steps = np.asarray(t, dtype=np.float64)
     if np.any(steps < 1):
         raise InputError("Bounds hold from iteration 1 on: give iterations >= 1.")
@@ -226,17 +226,17 @@ def _norm_about_mean(values: FloatArray) -> float:
     return float(np.linalg.norm(values - np.mean(values)))
 
 
-def _needs_three_nodes(c: Constants, what: str) -> None:
+def _check_three_nodes(c: Constants, what: str) -> None:
     if c.n < 3:
         raise InputError(f"{what} needs at least 3 nodes: on two the walk never mixes.")
 
 
-# What no decentralized algorithm can beat, as far as it is known.
+# Lower bounds for decentralized algorithms, as far as they are known.
 #
 # These bounds are about the worst function of a class and about parallel rounds, in which every
-# edge of the graph may carry a message: not about one edge per iteration, nor about any given
-# problem. They hold only while the dimension d of the model is large: a bound is 0, and says
-# nothing, from t = (d - 2)/2 on. Certificates of scaling, like all bounds of this package.
+# edge of the graph may carry a message. They are not about one edge per iteration, nor about a
+# particular problem. They hold only while the dimension d of the model is large: from
+# t = (d - 2)/2 on a bound is 0. They are certificates of scaling, like all bounds of this package.
 
 
 def separable_lower_bound(
@@ -250,9 +250,8 @@ def separable_lower_bound(
 
     It assumes F a mean of n convex L-Lipschitz functions, one per node, compared with its minimum
     over the ball of radius R; black-box procedures; parallel rounds of unit latency; the worst
-    function for the graph of diameter Delta; and t < (d - 2)/2 for models of dimension d, not
-    checked if ``dimension`` is left out. It applies to pairwise objectives too, with
-    f_ij = f_i.
+    function for the graph of diameter Delta; and t < (d - 2)/2 for models of dimension d, which is
+    not checked without ``dimension``. It applies to pairwise objectives too, with f_ij = f_i.
     """
     return _bound(t, radius, lipschitz, 2 * diameter, dimension)
 
@@ -268,8 +267,8 @@ def claimed_pairwise_lower_bound(
 ) -> FloatArray:
     """Theorem "Lower bound", AS CLAIMED AND UNPROVED: Delta replaced by the mean detour.
 
-    The paper's argument would give t/(2 Delta~), but it lets every pair's data be routed anew each
-    time, which an algorithm may avoid by keeping it. ``printed=True`` has t/Delta~, which adds
+    The paper's argument would give t/(2 Delta~), but it routes the data of every pair again each
+    time, which an algorithm can avoid by storing them. ``printed=True`` has t/Delta~, which adds
     nothing: since Delta~ <= 2 Delta, it never exceeds the separable bound, which applies already.
     Assumptions as for `separable_lower_bound`, with n > 2 and F the mean of n^2 pair functions.
     """
@@ -292,15 +291,15 @@ def _bound(
     return np.where(rounds < (dimension - 2) / 2, bound, 0.0)
 
 
-# What no method can beat at all, whatever it sends: every node's answer hangs on every row.
+# Lower bounds for all methods with any messages: every node's answer depends on every row.
 
 
 def fewest_calls(graph: Graph) -> int:
     """Return the fewest exchanges after which every node of a graph can know every row.
 
     The "gossip problem": 2n - 4 two-way exchanges on a graph with a cycle of four nodes, 2n - 3 on
-    others (Tijdeman 1971; Harary and Schwenk 1974; that nothing else has 2n - 4, Bumby 1981). For
-    fewer than four nodes 2n - 3, and 0 for one.
+    others (Tijdeman 1971; Harary and Schwenk 1974; Bumby 1981 for the others). For fewer than four
+    nodes 2n - 3, and 0 for one.
     """
     return max(2 * graph.n - (4 if _has_four_cycle(graph) else 3), 0)
 
@@ -308,14 +307,14 @@ def fewest_calls(graph: Graph) -> int:
 def fewest_messages(n: int) -> int:
     """Return the fewest one-way messages after which each of n nodes can know every row: 2n - 2.
 
-    Until a first node knows all rows it takes n - 1, and each other node must be told after that
-    (Harary and Schwenk 1974). Up and down a tree it takes no more.
+    The first node that knows all rows needs n - 1 messages, and after that each other node needs
+    one (Harary and Schwenk 1974). Up and down a tree this is enough.
     """
     return 2 * n - 2
 
 
 def fewest_pairs(values: FloatArray, error: float) -> int:
-    """Return the mean of how many pairs, drawn at random and all different, has this error.
+    """Return the number of random pairs, all different, whose mean has this error.
 
     ``values`` is the matrix of all pairs, ``error`` a root mean square error in the same units:
     with s their standard deviation (by N - 1), P of N leave s sqrt(1/P - 1/N) (Cochran 1977, 2.5).
@@ -328,7 +327,7 @@ def fewest_pairs(values: FloatArray, error: float) -> int:
 
 
 def _has_four_cycle(graph: Graph) -> bool:
-    """Tell whether two nodes have two common neighbors."""
+    """Return whether two nodes have two common neighbors."""
     n, degrees = graph.n, graph.degrees
     # More pairs of neighbors of one node than pairs of nodes: one pair is counted twice.
     if float(degrees @ (degrees - 1)) > float(n) * (n - 1):
@@ -336,7 +335,7 @@ def _has_four_cycle(graph: Graph) -> bool:
     with needed_for("The fewest calls"):
         from scipy.sparse import csr_array, triu
 
-    # By decreasing degree, and only by way of nodes that come later: few ways, even on a star.
+    # By decreasing degree, and only through nodes that come later: few ways, even on a star.
     place = np.empty(n, dtype=np.int64)
     place[np.argsort(-degrees, kind="stable")] = np.arange(n)
     i, j = np.sort(place[graph.edges], axis=1).T

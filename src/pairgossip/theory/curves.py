@@ -1,4 +1,4 @@
-"""What theory says about a run, at the run's own checkpoints and in its own units."""
+"""The theory of a run, at the run's own checkpoints and in its own units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pairgossip.theory.bounds import check_size, constants, gossip_spectrum
 from pairgossip.theory.expectation import BOUNDS, EXPECTED, known_expectation
 
 _LARGEST_SWEPT = 50_000
-"""Up to this many nodes the sweeps of a run are made again, from several places, in seconds."""
+"""The largest number of nodes for which sweeps are computed from several places: seconds."""
 
 
 class TheoryCurves(NamedTuple):
@@ -30,7 +30,7 @@ class TheoryCurves(NamedTuple):
     ``expected_mean``: mean over nodes of E z(t). ``expected_error``: exact size of the bias
     E z(t) - target. ``expectation_bound`` bounds it. ``deviation_bound`` bounds the expected error
     itself. ``error`` is that error itself, where nodes only average. ``sampling`` is the error of
-    the mean of as many pairs, drawn at random and all different. NaN where nothing is known.
+    the mean of as many random pairs, all different. Unknown numbers are NaN.
     """
 
     expected_mean: FloatArray
@@ -53,7 +53,7 @@ def theory_curves(
 ) -> TheoryCurves:
     """Compute the exact expectation and the bounds that belong to a run."""
     if graph.n < 2:
-        raise InputError("A network of one node has no exchanges, so theory says nothing of it.")
+        raise InputError("A network of one node has no exchanges, so it has no theory: add nodes.")
     check_known(method, clock, course.schedule)
     unknown = np.full(len(iterations), np.nan)
     if isinstance(graph, Changing):
@@ -75,8 +75,8 @@ def theory_curves(
             error = averaging_error(values, graph, iterations, law, loss=course.loss)
     elif isinstance(problem.kernel, Combination):
         raise InputError(
-            f"'{problem.kernel.name}' is a function of averages, such as a ratio: theory speaks of "
-            "each of these, not of the function."
+            f"'{problem.kernel.name}' is a function of averages, such as a ratio: theory is known "
+            "for each of these averages, not for the function."
         )
     else:
         values = problem.matrix()
@@ -91,7 +91,7 @@ def theory_curves(
     # Estimates are linear in the values and exact for constants: no cancellation in the bias.
     axis = 1 if method.estimates == "row-mean" else None
     centered = values - values.mean(axis=axis, keepdims=True)
-    centered -= centered.mean(axis=axis, keepdims=True)  # what rounding left
+    centered -= centered.mean(axis=axis, keepdims=True)  # remove rounding errors
     at = EXPECTED[known](centered, gossip_spectrum(graph, law, course.loss), order)
     bias = np.array([at(t) for t in iterations.tolist()])
     size, root_n = np.sqrt(np.mean(bias**2, axis=1)), np.sqrt(graph.n)
@@ -103,11 +103,11 @@ def theory_curves(
 def _changing_curves(
     problem: Problem, graph: Changing, iterations: IntArray, method: Method, course: Course
 ) -> TheoryCurves:
-    """Return what averages are expected to be: products of the graphs' expected exchanges."""
+    """Return the expected averages: products of the graphs' expected exchanges."""
     if not method.averages or method.sketches or course.relaxation != 0.5:
         raise InputError(
-            "On a network that changes theory knows what plain averages are expected to be, and "
-            "nothing of other methods: measure those."
+            "On a network that changes, theory knows the expectation of plain averages only: "
+            "measure other methods."
         )
     values, mean = problem.features[:, 0], problem.exact()
     bias = expected_averages(values - values.mean(), graph, iterations, course.law)
@@ -141,7 +141,7 @@ def expected_averages(
 
 
 def check_known(method: Method, clock: str, schedule: str) -> None:
-    """Raise `InputError` where theory knows no method like this on such a schedule."""
+    """Raise `InputError` where there is no theory for the method on this schedule."""
     if method.averages:
         if schedule == CONTINUIZED:
             raise InputError(f"The exact error on schedule '{schedule}' is not known.")
@@ -152,7 +152,7 @@ def check_known(method: Method, clock: str, schedule: str) -> None:
 
 
 def sampling_error(values: FloatArray, pairs: IntArray) -> FloatArray:
-    """Return the root mean square error of the mean of so many different pairs of rows.
+    """Return the root mean square error of the mean of ``pairs`` different pairs of rows.
 
     ``values`` is the matrix of all pairs.
     """
@@ -163,11 +163,11 @@ def sampling_error(values: FloatArray, pairs: IntArray) -> FloatArray:
 def _averaging_error(
     problem: Problem, graph: Graph, iterations: IntArray, course: Course
 ) -> FloatArray:
-    """Return the error of averaging; that of the sketch, where there is one, added in squares."""
+    """Return the error of averaging, and of the sketch if there is one, added in squares."""
     if len(problem.holders):
         raise InputError(
-            "Theory does not know when all nodes know where the rows lie: declare their range, "
-            "as in pg.sketches.Bins(16, range=(0, 1)), to see it beside the run."
+            "Theory does not know when all nodes know the range of the rows: declare it, as in "
+            "pg.sketches.Bins(16, range=(0, 1)), to see the theory beside the run."
         )
     values, floor = problem.linearized()
     if course.schedule == RANDOM:

@@ -24,10 +24,10 @@ from pairgossip.theory.bounds import Constants, GossipSpectrum, gossip_spectrum
 class _GeometricSums:
     """Sums ``first**(terms-1-s) * second**s`` over s = 0 .. terms-1, broadcasting, for any terms.
 
-    The textbook quotient (a**t - b**t)/(a - b) loses digits where a and b are so close that their
-    powers are too, which eigenvalues of two gossip matrices often are; there ``expm1`` keeps full
-    precision. Powers are taken before broadcasting, so most entries cost one division; and what
-    does not depend on the number of terms is computed once.
+    The textbook quotient (a**t - b**t)/(a - b) loses digits where a and b, and so their powers, are
+    close, as eigenvalues of two gossip matrices often are; there ``expm1`` keeps full precision.
+    Powers are taken before broadcasting, so most entries cost one division. Numbers that do not
+    depend on the number of terms are computed once.
     """
 
     def __init__(self, first: FloatArray, second: FloatArray) -> None:
@@ -36,8 +36,8 @@ class _GeometricSums:
         self._distance = np.abs(self._difference)
         larger = np.maximum(np.abs(first), np.abs(second))
         self._reach, self._is_zero = 0.5 * larger, larger == 0
-        # Of entries that are close, which are of one sign: the one of larger modulus, and how far
-        # the other is from it.
+        # For close entries, which have the same sign: the entry of larger modulus, and the relative
+        # distance of the other.
         self._swaps = np.abs(first) < np.abs(second)
         self._any_swaps = bool(self._swaps.any())
         big = np.where(self._swaps, second, first)
@@ -47,7 +47,7 @@ class _GeometricSums:
             self._logs = np.log1p(self._relative)
 
     def __call__(self, terms: int) -> FloatArray:
-        """Return the sums of so many terms."""
+        """Return the sums of this number of terms."""
         close = terms * self._distance < self._reach
         with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
             if close.all():
@@ -119,13 +119,13 @@ def row_mean_error(
     iterations: Sequence[int] | IntArray,
     law: LawLike = "uniform-edges",
 ) -> FloatArray:
-    """Return the root mean square error over nodes and runs of synchronous U1-gossip, as GoRank.
+    """Return the root mean square error over nodes and runs of synchronous U1-gossip (GoRank).
 
-    Its squares are those of the exact bias and of the variance. Of two observations that visit
-    node k, d exchanges apart, the second is the first again with probability W^d(k, k), W the
-    expected swap, and otherwise any other, once observations have mixed: so the variance of the
-    node's mean is that of its row of ``pair_values`` times 1/t plus 2/t^2 times the sum over d < t
-    of (t - d) (n W^d(k, k) - 1) / (n - 1).
+    Its square is the sum of the squared exact bias and the variance. If two observations visit node
+    k, d exchanges apart, the second is the first again with probability W^d(k, k), where W is the
+    expected swap, and otherwise any other, once observations have mixed. So the variance of the
+    node's mean is the variance of its row of ``pair_values``, times 1/t plus 2/t^2 times the sum
+    over d < t of (t - d) (n W^d(k, k) - 1) / (n - 1).
     """
     values = _check_values(pair_values, find_method("u1", "sync", graph.n), graph)
     steps = _check_steps(iterations)
@@ -142,7 +142,7 @@ def row_mean_error(
 
 
 def known_expectation(method: Method, clock: str) -> Expectation:
-    """Return what theory knows a method by, or raise `InputError` if it does not know it."""
+    """Return the `Expectation` of a method, or raise `InputError` if there is none."""
     known = method.expectations.get(clock)
     if known is not None:
         return known
@@ -208,10 +208,10 @@ EXPECTED: dict[Expectation, Callable[[FloatArray, GossipSpectrum, str], _Expecte
     Expectation.U2: _u2,
     Expectation.AVERAGING: _averaging,
 }
-"""From the values, the spectrum and the order of update and exchange to E z(t)."""
+"""Functions of the values, the spectrum and the order of update and exchange that return E z(t)."""
 BOUNDS: dict[Expectation, Callable[[Constants, IntArray], FloatArray]] = {
     Expectation.GOSTA: bounds.gosta_expectation_bound,
     Expectation.U1: lambda c, t: np.linalg.norm(bounds.u1_gossip_bound(c, t), axis=1),
     Expectation.U2: bounds.u2_gossip_bound,
 }
-"""Bounds on the norm of the bias, of methods of pairs."""
+"""Bounds on the norm of the bias, for methods of pairs."""

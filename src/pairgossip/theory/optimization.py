@@ -12,8 +12,8 @@ its gradients. All of them assume that
 
 ``printed=True`` gives a statement as printed, so that the difference can be shown; some printed
 bounds are violated, others negative (see the errata). All bounds are certificates of scaling:
-measured gaps lie orders of magnitude below them, so none is an estimate of the error. The paper
-gives the asynchronous algorithm a rate without an explicit constant: there is nothing to offer.
+measured gaps lie orders of magnitude below them, so they do not estimate the error. The paper's
+rate for the asynchronous algorithm has no explicit constant, so there is no bound for it here.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from pairgossip.losses.steps import PowerStep, StepSize, step_sum, step_values
 def disagreement_constant(gap: float, *, printed: bool = False) -> float:
     """K = 1/(1 - sqrt(1 - x/2)), with x the normalized gap; at most 4/x.
 
-    sqrt(1 - x/2) is how much one exchange shrinks disagreement in the root mean square, for
-    edges drawn independently on a connected graph. Printed: 1/(1 - sqrt(1 - x)), which
-    contradicts the paper's own averaging matrix.
+    One exchange shrinks disagreement by sqrt(1 - x/2) in the root mean square, for edges drawn
+    independently on a connected graph. Printed: 1/(1 - sqrt(1 - x)), which contradicts the paper's
+    own averaging matrix.
     """
     # On two nodes x = 2; every other graph has x <= 1.
     if not 0 < gap <= (1 if printed else 2):
@@ -53,9 +53,8 @@ def dispersion_bound(
 ) -> float:
     """Lemma on dispersion: (1/n) sum_i E||z_i(t) - mean z(t)|| <= L K, at every t.
 
-    It assumes gradients of norm at most L and independent exchanges on a connected graph, and
-    is a certificate of scaling.
-    ``single_node=n`` bounds one fixed node of n, by sqrt(n) L K.
+    It assumes gradients of norm at most L and independent exchanges on a connected graph, and is a
+    certificate of scaling. ``single_node=n`` bounds one fixed node of n, by sqrt(n) L K.
     """
     if not lipschitz > 0:
         raise InputError(f"The Lipschitz constant must be positive, not {lipschitz!r}.")
@@ -65,7 +64,7 @@ def dispersion_bound(
 
 @dataclass(frozen=True)
 class DescentConstants:
-    """The numbers about a problem and its network that enter the bounds."""
+    """The numbers of a problem and its network that enter the bounds."""
 
     n: int
     gap: float
@@ -110,11 +109,11 @@ class Rate(NamedTuple):
     """The three terms of a bound, named as in the paper."""
 
     C1: float
-    """The optimization term: what centralized dual averaging pays, plus the mixing delay."""
+    """The optimization term: the cost of centralized dual averaging, plus the mixing delay."""
     C2: float
-    """The network term: what disagreement between nodes costs."""
+    """The network term: the cost of disagreement between nodes."""
     C3: float
-    """The bias term: what gradients at the wrong pairs cost."""
+    """The bias term: the cost of gradients at the wrong pairs."""
 
     @property
     def total(self) -> float:
@@ -172,7 +171,7 @@ def general_rate(
 
 
 def readout(bound: Any, measured: Any) -> FloatArray:
-    """How many times larger than what was measured a bound is; infinite where nothing was left."""
+    """Return a bound divided by the measured gap; infinite where the gap is 0 or less."""
     gap = np.asarray(measured, dtype=np.float64)
     above = np.where(gap > 0, gap, np.nan)
     nothing_left = np.where(np.isnan(gap), np.nan, np.inf)
@@ -197,12 +196,12 @@ def _over_time(name: str, values: Any, horizon: int) -> FloatArray:
     return measured
 
 
-# Rates that need not know the gradient bias: it is bounded by how fast observations mix. There must
-# be at least three nodes, because two only swap and never mix.
+# Rates without the gradient bias, which is bounded by the speed of mixing of observations. There
+# must be at least three nodes, because two only swap and never mix.
 
 
 def mixing_horizon(c: DescentConstants, horizon: int, *, printed: bool = False) -> float:
-    """tau_T: after how many iterations an observation is within 1/T of uniform, n >= 3.
+    """tau_T: the number of iterations until an observation is within 1/T of uniform, n >= 3.
 
     tau_T = ceil(log(T sqrt(n-1)/2)/(-log(1-x))), in total variation, from any start. Printed:
     log(T sqrt(n))/log(x(1 - x/2)), which is negative.
@@ -227,8 +226,8 @@ def ergodic_bound(
 
     For gamma(t) = a t^-beta, 0 < beta < 1, and models in a ball of radius D:
     C1 = ||theta*||^2/(2 T gamma(T)) + (1/2 + (1 + beta) tau) L^2 S_T/T, C2 = 5 L^2 K S_T/T and
-    C3 = 4 L D (eps + tau/T), with tau = tau(eps). It says nothing, and C1 is infinite, unless
-    tau < T. Assumptions: see the module, and the ball. A certificate of scaling.
+    C3 = 4 L D (eps + tau/T), with tau = tau(eps). C1 is infinite unless tau < T. Assumptions: see
+    the module, and the ball. A certificate of scaling.
 
     Printed: D in place of ||theta*||, 6 tau in place of (1 + beta) tau, 3 K in place of 5 K with
     the wrong K, 2 L D in place of 4 L D, and a negative tau.
@@ -236,7 +235,7 @@ def ergodic_bound(
     if not (isinstance(step, PowerStep) and step.exponent > 0):
         raise InputError("The ergodic bound needs a step size steps.power(a, beta), 0 < beta < 1.")
     if not math.isfinite(c.radius):
-        raise InputError("The ergodic bound needs a ball: ergodic_corollary does without.")
+        raise InputError("The ergodic bound needs a ball: give a radius, or use ergodic_corollary.")
     T, L, D = _check_horizon(horizon), c.lipschitz, c.radius
     tau, total, last = _mixing_time(c, eps, printed=printed), step_sum(step, T), _step_at(step, T)
     if printed:
@@ -298,8 +297,8 @@ def optimal_step_constant(c: DescentConstants, horizon: int, *, printed: bool = 
     """The a of gamma(t) = a/sqrt(t) that minimizes the corollary: ||theta*||/(L sqrt(2C)).
 
     C is the ``leading_constant``; the bound's leading term is then sqrt(2C) L ||theta*||/sqrt(T).
-    Printed: ||theta*||/L, which makes it (1/2 + C) L ||theta*||/sqrt(T). What is best for the bound
-    is far too cautious in practice, as the bound is.
+    Printed: ||theta*||/L, which makes it (1/2 + C) L ||theta*||/sqrt(T). The best step for the
+    bound is far too cautious in practice, like the bound.
     """
     if c.optimum_norm == 0:
         raise InputError("The optimum is the zero model, where every run starts: any step will do.")
