@@ -89,7 +89,7 @@ def test_it_runs_as_itself(kernel: Any, engine: str) -> None:
 @pytest.mark.parametrize("engine", ["fused", "tokens"])
 def test_engines_without_a_twin_refuse(engine: str) -> None:
     sentence = (
-        f"Engine '{engine}' runs compiled code, and method '{NAME}' has none for the sync clock"
+        f"Engine '{engine}' runs compiled code, but method '{NAME}' has none for the sync clock"
     )
     with pytest.raises(InputError, match=f"^{sentence}: use engine='auto'.$"):
         estimated(engine=engine)
@@ -249,6 +249,6 @@ def test_the_steps_into_the_package(tmp_path: Path) -> None:
     for engine in ("auto", "plain"):
         np.testing.assert_allclose(found[engine], by_hand, rtol=1e-12)
     for engine in ("fused", "tokens"):
-        assert "runs compiled code, and method 'patient-gosta' has none" in found[engine]
+        assert "runs compiled code, but method 'patient-gosta' has none" in found[engine]
     assert "is known for method 'patient-gosta'" in found["theory"]
     assert found["command line"] == 0

@@ -62,7 +62,10 @@ def made(**changes: Any) -> Method:
         ({"twins": {"async": Twin.OWN_PICKS}}, "clock of a twin is 'async' .* must be 'sync'"),
         ({"expectations": {"async": Expectation.GOSTA}}, "clock of an expectation is 'async'"),
         ({"estimates": "mean"}, "no observations travel: give swaps=False"),
-        ({"twins": {"sync": Twin.AVERAGING}}, "not do what its twin AVERAGING does: two nodes take"),
+        (
+            {"twins": {"sync": Twin.AVERAGING}},
+            "not do what its twin AVERAGING does: two nodes take",
+        ),
         ({"twins": {"sync": Twin.TWO_WALKS}}, "not do what its twin TWO_WALKS does"),
         ({"twins": {"sync": Twin.WEIGHTED_PICKS}}, "not do what its twin WEIGHTED_PICKS does"),
         ({"twins": {"sync": Twin.COLLECT}}, "not do what its twin COLLECT does"),

@@ -113,7 +113,7 @@ def test_an_own_method_for_means_is_not_classic_averaging(clock: str) -> None:
     classic = pg.estimate(rows(6), method="averaging", **settings)
     assert np.abs(own.estimates - classic.estimates).max() > 1e-6
     np.testing.assert_allclose(own.estimates.mean(), rows(6).mean())
-    with pytest.raises(InputError, match="runs compiled code, and method 'lazy-averaging' has"):
+    with pytest.raises(InputError, match="runs compiled code, but method 'lazy-averaging' has"):
         pg.estimate(rows(6), method="lazy-averaging", engine="fused", **settings)
     with pytest.raises(InputError, match="No exact expectation"):
         own.theory()

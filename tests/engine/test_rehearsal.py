@@ -56,9 +56,9 @@ def check_notice(told: Any, what: str, file: str, line: int) -> None:
     """Check that one notice says, to whoever called, what runs as it is written and why."""
     (notice,) = told
     sentence = str(notice.message)
-    assert sentence.startswith(f"{what} runs as it is written, many times slower, since numba does")
+    assert sentence.startswith(f"{what} runs as written, many times slower, since numba does")
     assert f"line {line} of {Path(file).name} (" in sentence
-    assert sentence.endswith("; engine='plain' asks for that.")
+    assert sentence.endswith("; use engine='plain' to choose that.")
     assert notice.filename == file
 
 
@@ -120,7 +120,7 @@ def test_mistakes_show_as_they_are() -> None:
         estimated({"exchange": mistaken})
     with pytest.raises(InputError, match=r"^The state of method 'mine' is of type list: let begin"):
         estimated({"init": begin})
-    with pytest.raises(InputError, match=r"^'picks' in the state of method 'mine' is no array"):
+    with pytest.raises(InputError, match=r"^'picks' in the state of method 'mine' is not an array"):
         estimated({"init": lambda n: init(n)._replace(picks=None)})  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"reads estimates of shape \(3,\).* shape \(12,\)\.$"):
         estimated({"read": lambda state: state.z[:3]})

@@ -205,7 +205,7 @@ def test_lies_of_methods_without_z(engine: str) -> None:
         weights[j] += weights[i]
     found = spoiled(engine, problem, Procedure(pushing(forge=forge), "async"), faults)
     np.testing.assert_allclose(found.estimates()[:, 0], np.divide(totals, weights), rtol=1e-11)
-    with pytest.raises(InputError, match=r"^Method 'push-sum' does not say what its liars could"):
+    with pytest.raises(InputError, match=r"^Method 'push-sum' has no values that its liars could"):
         spoiled(engine, problem, Procedure(pushing(), "async"), faults)
 
 

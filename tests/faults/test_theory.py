@@ -69,7 +69,7 @@ def test_measured_averaging_agrees() -> None:
 @pytest.mark.parametrize("faults", ["churn=9/1", "delay=0.1", "loss=0.1, delay=0.1"])
 def test_other_faults_are_measured(faults: str) -> None:
     run = pg.estimate(X, "gini", GRAPH, faults=faults, iterations=50, seed=0)
-    with pytest.raises(pg.InputError, match="No theory of a network with these faults is known"):
+    with pytest.raises(pg.InputError, match="No theory is known for a network with these faults"):
         run.theory()
     assert run.plot() is not None
 

@@ -123,7 +123,7 @@ def test_what_needs_one_network_is_refused() -> None:
     with pytest.raises(InputError, match="must be a whole number >= 1"):
         Changing(PARTS, every=0)
     for schedule in ("ordered", "tree", "continuized"):
-        with pytest.raises(InputError, match="needs one network, and this one changes"):
+        with pytest.raises(InputError, match="needs one network, but this one changes"):
             pg.estimate(VALUES, "variance", changing, method="sketch", schedule=schedule)
     with pytest.raises(InputError, match="takes its law by name"):
         pg.estimate(VALUES, "gini", changing, law=np.full(66, 1 / 66))

@@ -125,5 +125,7 @@ def test_a_loss_that_says_batched_takes_one_model_per_pair() -> None:
 
     data = np.random.default_rng(0).normal(size=(10, 2))
     GeneralLoss(value, gradient).check(data)
-    with pytest.raises(InputError, match="declares batched=True, but with one model per pair it gives"):
+    with pytest.raises(
+        InputError, match="declares batched=True, but with one model per pair it gives"
+    ):
         GeneralLoss(value, gradient, batched=True).check(data)

@@ -51,12 +51,12 @@ def test_a_law_is_not_looked_for_where_none_is_used(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(request, "best_law", None)
     for schedule in ("ordered", "tree"):
-        with pytest.raises(InputError, match="leaves no choice to chance"):
+        with pytest.raises(InputError, match="has no random edges"):
             pg.estimate(VALUES, "gini", GRAPH, method="sketch", schedule=schedule, law="best")
     alone = pg.estimate([1.0], "gini", Graph(1, []), law="best", iterations=5)
     assert alone.law == "uniform-edges"
 
 
 def test_rows_at_sites_have_no_best_law() -> None:
-    with pytest.raises(InputError, match="use construction='whole-sets', where sites"):
+    with pytest.raises(InputError, match="use construction='whole-sets', so that"):
         pg.estimate(np.arange(3.0), "gini", GroupedGraph(path(2), [0, 1, 1]), law="best")

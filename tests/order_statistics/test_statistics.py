@@ -231,7 +231,7 @@ def test_bad_rows_are_refused(statistic: Ask, x: list[float], sentence: str) -> 
         (lambda: pg.winsorized_mean([1, 2, 3], -0.1), "between 0 and 0.5"),
         (lambda: pg.trimmed_mean([1, 2, 3, 4, 9], 0.45), "leaves 1, which is too few"),
         (lambda: pg.trimmed_mean([1, 2, 3, 4, 9], 0.45, weights=[1, 1.5, 1, 1, 1]), "leaves 1, "),
-        (lambda: pg.trimmed_mean([0, 1, 1, 1, 1, 7], 0.2), "at either end are 1, which says"),
+        (lambda: pg.trimmed_mean([0, 1, 1, 1, 1, 7], 0.2), "at either end are 1, which gives"),
         (lambda: pg.winsorized_mean([0, 1, 1, 1, 1, 7], 0.2), "cut less, or give interval=None"),
         (lambda: pg.quantile([1, 2, 3], interval=95), "between 0 and 1"),
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 1, 1]), "needs two classes"),

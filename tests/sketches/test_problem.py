@@ -88,7 +88,9 @@ def test_nodes_agree_on_the_statistic_of_their_reports(
 
 
 def test_sites_without_sets_are_told_what_works() -> None:
-    with pytest.raises(InputError, match=r"there are too many: use schedule='random'\.$"):
+    with pytest.raises(
+        InputError, match=r"there are too many between the rows of sites: use schedule='random'\.$"
+    ):
         pg.estimate(VALUES, None, "path", groups=SITES, method="averaging", schedule="tree")
     with pytest.raises(InputError, match="use construction 'whole-sets', or schedule='random'"):
         pg.estimate(VALUES, "gini", "path", groups=SITES, method="tracking", schedule="ordered")

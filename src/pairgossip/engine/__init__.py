@@ -1,6 +1,6 @@
-"""The fast twins: schedule -> walk -> accumulate, trials, checkpoints. Numba lives only here.
+"""The fast twins: schedule -> walk -> accumulate, trials, checkpoints. Only this room uses numba.
 
-Where each auxiliary observation travels depends on the edges alone, not on the data. An engine
-therefore consumes blocks of random exchanges and touches only the nodes of each exchange: while a
+The path of each auxiliary observation depends on the edges alone, not on the data. An engine
+therefore takes blocks of random exchanges and touches only the nodes of each exchange: while a
 node's pair is unchanged its sum grows by a constant, which is added when the pair next changes.
 """

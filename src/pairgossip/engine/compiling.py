@@ -1,4 +1,4 @@
-"""Noticing that numba compiles, which takes seconds, once for every kind of run."""
+"""A notice that numba compiles, which takes seconds, once for every kind of run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pairgossip.errors import needed_for_speed
 def noticing_compilation(
     on_start: Callable[[], None], *, everywhere: bool = False
 ) -> Iterator[None]:
-    """Call a function whenever this thread, or any, begins to compile, as long as the block runs.
+    """Call a function whenever this thread, or any thread, begins to compile inside the block.
 
-    What is compiled already, or kept on disk from an earlier time, is not compiled.
+    Functions that are compiled already, or stored on disk, are not compiled again.
     """
     with needed_for_speed():
         from numba.core import event
     here = threading.get_ident()
 
     class Listener(event.Listener):
-        """Hears of all threads."""
+        """Listens to all threads."""
 
         def on_start(self, event: event.Event) -> None:
             if everywhere or threading.get_ident() == here:

@@ -1,4 +1,4 @@
-"""Counts of rows per cell: the compiled twins of what `pairgossip.summaries.counting` does."""
+"""Counts of rows per cell: the compiled twins of functions of `pairgossip.summaries.counting`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pairgossip.engine.loops import loop
 
 @loop
 def find_cells(values, edges, firsts, lasts, low, high, scale, mode, is_exact, cells):  # type: ignore[no-untyped-def]
-    """Note the cell of every value; return whether all have one.
+    """Write the cell of every value; return whether all have one.
 
-    Even cells leave one edge in a slot to compare with, or none, and no branch that depends on
-    values, which a processor would guess wrong.
+    With even cells a slot has at most one edge to compare with, so the loop has no branch that
+    depends on values, which a processor would often predict wrong.
     """
     for row in range(len(values)):
         value = values[row]

@@ -1,4 +1,4 @@
-"""Exchanges of which some do not take place: lost messages, busy, absent and crashed nodes."""
+"""Schedules with exchanges that do not take place: lost messages, busy, absent, crashed nodes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from pairgossip.faults.gaps import Gaps
 from pairgossip.faults.network import FaultyNetwork
 
 _GAPS_AT_ONCE = 1 << 10
+"""The number of times between changes of presence in one draw."""
 _LOSS, _CHURN, _SPOILED, _START = range(4)
-"""The numbers of the children that are drawn from; one is of exchanges that go wrong by half."""
+"""The numbers of the child seeds; one is for exchanges that go wrong on one side."""
 
 
 class FaultySchedule(Schedule):
-    """Leaves exchanges of another schedule out, the same ones whatever the size of the blocks.
+    """Leaves out exchanges of another schedule, the same ones for any size of blocks.
 
     Parameters
     ----------
     schedule
         The exchanges that ring.
     network
-        The faults, and whom they concern.
+        The faults, and the nodes that they concern.
     seed
-        What they are drawn from.
+        The seed of the faults.
     keeps_iterations
         Whether an exchange that does not take place still counts as an iteration, in which a node
-        meets itself: where all nodes act at every iteration, or time is counted in them.
+        meets itself. This is so where all nodes act in every iteration, or where iterations count
+        time.
     compiled
         Whether to use numba where a loop over all exchanges is needed.
     """
@@ -64,7 +66,7 @@ class FaultySchedule(Schedule):
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
         """Return those of the next exchanges that take place."""
         edges, places = self._schedule.choose(iterations) or (None, None)
-        # Places in the list turn into exchanges where they are.
+        # Places in the list are replaced by exchanges in the same array.
         walks = self._schedule.draw(iterations) if places is None else (_as_pairs(places),)
         count = len(walks)
         lost, left = self._leave_out(
@@ -102,7 +104,7 @@ class FaultySchedule(Schedule):
         return lost[:gone], _as_pairs(left[: rung - gone])
 
     def account(self, exchanges: tuple[PairArray, ...], made: int | None = None) -> Rings:
-        """Return the exchanges that rang, and add up those that did not take place."""
+        """Return the exchanges that rang, and count those that did not take place."""
         walks, lost = self._block
         if made is not None:
             end = made
@@ -120,12 +122,12 @@ class FaultySchedule(Schedule):
 
 
 def _as_numbers(exchanges: PairArray) -> IntArray:
-    """Return each exchange as one number, which is copied in half the time; the same memory."""
+    """Return a view of each exchange as one number, which is copied in half the time."""
     return np.ascontiguousarray(exchanges).view(np.int64).reshape(-1)
 
 
 def _as_pairs(numbers: IntArray) -> PairArray:
-    """Do the reverse."""
+    """Return a view of numbers as exchanges, the reverse of `_as_numbers`."""
     return numbers.view(np.int32).reshape(-1, 2)
 
 
@@ -154,7 +156,7 @@ def with_faults(
 
 
 def spoil_trial(faulty: FaultyNetwork | None, seed: SeedSequence) -> Spoil | None:
-    """Return what goes wrong on one side of a trial's exchanges; None if nothing does."""
+    """Return the faults on one side of a trial's exchanges; None if there are none."""
     if faulty is None or not faulty.faults.spoils:
         return None
     return Spoil(faulty, child(seed, TRIAL_FAULTS, _SPOILED))

@@ -1,4 +1,4 @@
-"""The compiled loop over exchanges of which some do not take place."""
+"""The compiled loop that finds exchanges that do not take place."""
 
 from pairgossip.engine.loops import loop
 from pairgossip.faults import presence

@@ -1,9 +1,9 @@
-"""Relaxations of sweeps: how far past their mean two nodes go so that errors shrink fastest.
+"""Relaxations of sweeps: the moves past the mean with which errors shrink fastest.
 
-By formula on even rings and tori, elsewhere by trying some on random values. A small graph is
-searched until the rate is that of the long run. On a large one that takes longer than most runs,
-so the rate is taken over a run of the default length, of few relaxations: the search begins where
-the theory of successive over-relaxation puts the best one, given the rate of plain means.
+On even rings and tori there is a formula; elsewhere some relaxations are tried on random values. On
+a small graph the search uses the rate of the long run. On a large graph this would take longer than
+most runs, so the rate is measured over a run of the default length, for few relaxations: the search
+begins at the best one by the theory of successive over-relaxation, given the rate of plain means.
 """
 
 from __future__ import annotations
@@ -20,54 +20,54 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.orders import Sweep
 from pairgossip.graphs.spectrum import laplacian
 
-_SMALL = 1_000
-"""Up to this many nodes a search until the long run takes tenths of a second."""
+_LONG_RUN_NODES = 1_000
+"""The largest number of nodes for a search by the long run: tenths of a second."""
 _VECTORS = 8
-"""Most random values per node that a rate is read off."""
+"""The largest number of random values per node for a rate."""
 _SAMPLED_VALUES = 20_000
-"""Random values that suffice to read a rate off: fewer than 8 per node of a large graph."""
+"""The number of random values that is enough for a rate: fewer than 8 per node of a large graph."""
 _MOST_SWEEPS = 2048
-"""Most sweeps of a small graph per radius; slower ones have the rate they have by then."""
-_LONG = 4
-"""Sweeps of a large graph that a radius is read off, in default runs."""
+"""The largest number of sweeps of a small graph per radius; the rate at its end counts."""
+_RUNS_PER_RADIUS = 4
+"""The number of sweeps of a large graph per radius, in default runs."""
 _MOST_EXCHANGES = 25_000_000
-"""Per radius: tenths of a second. Large graphs are judged by fewer sweeps."""
+"""The largest number of exchanges per radius, tenths of a second; large graphs get fewer sweeps."""
 _MOST_TURNS = 10_000
-"""Of colors, per radius of a small graph: those of a star are as many as its nodes."""
+"""The largest number of turns of colors per radius of a small graph; stars have many colors."""
 _ENTRIES_PER_COLOR = 2_000
-"""A matrix with fewer entries is applied sooner than the colors of a sweep, one after another."""
-_FORGOTTEN = 1e-9
-"""How far random values are forgotten before the rate is read off."""
+"""The number of matrix entries per color below which a matrix product is faster than the sweep."""
+_LEAST_SIZE = 1e-9
+"""The size of random values, relative to the start, at which a measurement ends."""
 _LARGEST_RELAXATION = 0.98
-"""Largest relaxation that is tried; at 1 two nodes would swap their values."""
-_ENOUGH = 0.95
-"""Which part of the best rate is enough."""
+"""The largest relaxation tried; at 1 two nodes would swap their values."""
+_ENOUGH_OF_BEST = 0.95
+"""The part of the best rate that is enough."""
 _RELAXATION = "relaxation"
 _GOLDEN = (math.sqrt(5) - 1) / 2
-"""Part of an interval that a step of golden section keeps."""
+"""The part of an interval that a step of golden section keeps."""
 _FEWEST_SWEEPS = 4
-"""Sweeps that a rate is read off at least, where edges are so many that a run makes fewer."""
+"""The least number of sweeps for a rate, where a run makes fewer because edges are many."""
 _LANCZOS_STEPS = 30
-"""Most steps from averaged values to the bound of a gap; fewer where no mode is left."""
+"""The largest number of steps of Lanczos for the bound of a gap; fewer where no mode is left."""
 _STRIDE = 0.7
-"""By which factor 1 - relaxation changes from one try to the next on a large graph."""
+"""The factor of 1 - relaxation from one try to the next on a large graph."""
 
 _Relax = Callable[[FloatArray, float], None]
 """Averages values along one sweep, in place, by a relaxation."""
 
 
 def best_relaxation(graph: Graph, sweep: Sweep) -> float:
-    """Return the smallest relaxation, from 1/2 up, of nearly the best rate; once per graph.
+    """Return the smallest relaxation, from 1/2 up, with nearly the best rate; once per graph.
 
-    Near the best rate it changes little with the relaxation, and a smaller one brings errors down
-    sooner at the start.
+    Near the best rate a change of relaxation matters little, and a smaller one reduces errors
+    faster at the start.
     """
     if _RELAXATION not in graph._known:
         side = _even_side(graph)
         if side is not None:
             found = 1 / (1 + math.sin(2 * math.pi / side))
         else:
-            search = _search_long_run if graph.n <= _SMALL else _search_default_run
+            search = _search_long_run if graph.n <= _LONG_RUN_NODES else _search_default_run
             found = search(graph.n, sweep)
         graph._known[_RELAXATION] = found
     return graph._known[_RELAXATION]
@@ -88,7 +88,7 @@ def _even_side(graph: Graph) -> int | None:
 
 
 def _compile(sweep: Sweep, *, is_column: bool) -> _Relax:
-    """Return the compiled loop of a sweep, over one value per node or several; NumPy's without."""
+    """Return the compiled loop of a sweep, or NumPy's without numba."""
     try:
         with needed_for_speed():
             from pairgossip.engine.estimation import averaging_loops as loops
@@ -103,7 +103,7 @@ def _compile(sweep: Sweep, *, is_column: bool) -> _Relax:
 
 def _search_long_run(n: int, sweep: Sweep) -> float:
     fastest = _fastest_relaxation(n, sweep)
-    enough = spectral_radius(sweep, n, fastest) ** _ENOUGH
+    enough = spectral_radius(sweep, n, fastest) ** _ENOUGH_OF_BEST
     low, high = 0.5, fastest
     while high - low > 0.02:
         middle = (low + high) / 2
@@ -132,15 +132,15 @@ def _fastest_relaxation(n: int, sweep: Sweep) -> float:
 
 
 def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
-    """Return by what factor a sweep shrinks deviations from the mean in the long run.
+    """Return the factor by which a sweep shrinks deviations from the mean in the long run.
 
-    Measured on random values: eigenvalue routines fail near the best relaxation, where many
+    It is measured on random values: eigenvalue routines fail near the best relaxation, where many
     eigenvalues have the same modulus.
     """
     values = _random_values(n)
     start = _norm(values)
     sizes = [start]
-    most = _MOST_SWEEPS if n <= _SMALL else _LONG * _default_sweeps(n, sweep)
+    most = _MOST_SWEEPS if n <= _LONG_RUN_NODES else _RUNS_PER_RADIUS * _default_sweeps(n, sweep)
     most = min(max(16, _MOST_EXCHANGES // len(sweep.edges)), most)
     most = min(most, max(16, _MOST_TURNS // sweep.colors))
     is_matrix = n * n <= _ENTRIES_PER_COLOR * sweep.colors
@@ -148,13 +148,13 @@ def spectral_radius(sweep: Sweep, n: int, relaxation: float) -> float:
     relax: _Relax = sweep.apply if is_matrix else _compile(sweep, is_column=False)
     if matrix is not None:
         relax(matrix, relaxation)
-    while len(sizes) <= most and sizes[-1] > _FORGOTTEN * start:
+    while len(sizes) <= most and sizes[-1] > _LEAST_SIZE * start:
         if matrix is not None:
             values = matrix @ values
         else:
             relax(values, relaxation)
         sizes.append(_norm(values))
-    # The first half of the sweeps, if they are many, forgets what is forgotten faster.
+    # After the first half of many sweeps, modes that shrink faster are gone.
     since = (len(sizes) - 1) // 2
     return float((sizes[-1] / sizes[since]) ** (1 / (len(sizes) - 1 - since)))
 
@@ -166,8 +166,8 @@ def _random_values(n: int) -> FloatArray:
 
 
 def _norm(values: FloatArray) -> float:
-    """Return the size of values; of many not by BLAS, whose threads wait longer than they add."""
-    if values.size <= _VECTORS * _SMALL:
+    """Return the size of values; for many without BLAS, whose threads would mostly wait."""
+    if values.size <= _VECTORS * _LONG_RUN_NODES:
         return float(np.linalg.norm(values))
     flat = values.reshape(-1)
     return math.sqrt(float(np.einsum("n,n->", flat, flat)))
@@ -182,7 +182,7 @@ def _search_default_run(n: int, sweep: Sweep) -> float:
     rates: dict[float, float] = {}
 
     def measure(relaxation: float) -> float:
-        """Return how many e-folds a sweep forgets, after the first quarter of those made."""
+        """Return the e-folds per sweep, after the first quarter of the sweeps."""
         if relaxation not in rates:
             sizes = _follow(relax, relaxation, start.copy(), most)
             since = (len(sizes) - 1) // 4
@@ -190,7 +190,7 @@ def _search_default_run(n: int, sweep: Sweep) -> float:
             rates[relaxation] = -math.log(shrunk) / (len(sizes) - 1 - since)
         return rates[relaxation]
 
-    # With two colors this is the best, by the theory of successive over-relaxation.
+    # With two colors this is the best one, by the theory of successive over-relaxation.
     guess = 1.0 / (1.0 + math.sqrt(-math.expm1(-max(measure(0.5), 0.0))))
     _climb(measure, min(guess, _LARGEST_RELAXATION))
     return _smallest_enough(rates)
@@ -201,9 +201,9 @@ def _default_sweeps(n: int, sweep: Sweep) -> int:
 
 
 def _follow(relax: _Relax, relaxation: float, values: FloatArray, most: int) -> list[float]:
-    """Average rows of values along sweeps until they are forgotten; return their sizes."""
+    """Average rows of values along sweeps until they are negligible; return their sizes."""
     sizes = [_norm(values)]
-    while len(sizes) <= most and sizes[-1] > _FORGOTTEN * sizes[0]:
+    while len(sizes) <= most and sizes[-1] > _LEAST_SIZE * sizes[0]:
         for row in values:
             relax(row, relaxation)
         sizes.append(_norm(values))
@@ -211,7 +211,7 @@ def _follow(relax: _Relax, relaxation: float, values: FloatArray, most: int) -> 
 
 
 def _climb(measure: Callable[[float], float], first: float) -> None:
-    """Measure ever larger or smaller relaxations as long as rates rise, then once between."""
+    """Measure larger or smaller relaxations while rates rise, then once in between."""
 
     def measure_at(steps: float) -> float:
         relaxation = max(1.0 - _STRIDE**steps * (1.0 - first), 0.5)
@@ -225,9 +225,9 @@ def _climb(measure: Callable[[float], float], first: float) -> None:
 
 
 def _smallest_enough(rates: dict[float, float]) -> float:
-    """Return where rates first reach the part of the best that is enough, straight between."""
+    """Return the relaxation, interpolated, at which rates first reach enough of the best."""
     relaxations = sorted(rates)
-    enough = _ENOUGH * max(rates.values())
+    enough = _ENOUGH_OF_BEST * max(rates.values())
     above = next(at for at, one in enumerate(relaxations) if rates[one] >= enough)
     if above == 0:
         return relaxations[0]
@@ -236,22 +236,23 @@ def _smallest_enough(rates: dict[float, float]) -> float:
 
 
 def bound_gap(graph: Graph, sweep: Sweep) -> float:
-    """Return the spectral gap of a small graph, and of a large one a bound above it.
+    """Return the spectral gap of a small graph, or an upper bound for a large one.
 
-    By a few steps of Lanczos from values that were averaged for long, with little but slow modes.
+    The bound takes a few steps of Lanczos from values that were averaged for long, in which slow
+    modes dominate.
     """
-    if graph.n <= _SMALL:
+    if graph.n <= _LONG_RUN_NODES:
         return graph.spectral_gap()
     values, relax = _random_values(graph.n)[:, 0].copy(), _compile(sweep, is_column=True)
     _follow(relax, 0.5, values[None], _default_sweeps(graph.n, sweep))
     matrix, basis = laplacian(graph), np.zeros((0, graph.n))
     for _ in range(_LANCZOS_STEPS):
         size = _norm(values)
-        for _ in range(2):  # once leaves rounding
+        for _ in range(2):  # a single pass leaves rounding errors
             values -= values.mean()
             values -= np.einsum("s,sn->n", np.einsum("sn,n->s", basis, values), basis)
-        if _norm(values) <= _FORGOTTEN * size:
-            break  # all modes of the values are there, as on a star
+        if _norm(values) <= _LEAST_SIZE * size:
+            break  # the basis has all modes of the values, as on a star
         basis = np.vstack([basis, values / _norm(values)])
         values = matrix @ basis[-1]
     products = np.einsum("an,nb->ab", basis, matrix @ basis.T)

@@ -1,4 +1,4 @@
-"""The randomness of a trial: its seeds, which edges ring, and when.
+"""The randomness of a trial: its seeds, the edges that ring, and their times.
 
 Every source of randomness of every trial is a numbered child of one seed.
 """
@@ -20,18 +20,18 @@ from pairgossip.graphs.laws import ListedEdges, NamedOrGiven
 from pairgossip.graphs.orders import Sweep
 
 TRIAL_PROBLEM = 1 << 16
-"""The number of the child that a trial's problem draws from; exchanges and clock have the first."""
+"""The number of the child seed of a trial's problem; exchanges and clock have the first ones."""
 TRIAL_MARKS = TRIAL_PROBLEM + 1
-"""The number of the child that the marks of rows are drawn from."""
+"""The number of the child seed of the marks of rows."""
 
 TRIAL_FAULTS = TRIAL_PROBLEM + 2
-"""The number of the child that faults are drawn from."""
+"""The number of the child seed of the faults."""
 
 _SKIPPED_AT_ONCE = 1 << 16
 
 
 def root_seed(seed: int | None) -> SeedSequence:
-    """Turn the user's seed into the root; None asks the operating system for a fresh one."""
+    """Turn the user's seed into the root seed; None takes one from the operating system."""
     if seed is None:
         return SeedSequence()
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
@@ -40,7 +40,7 @@ def root_seed(seed: int | None) -> SeedSequence:
 
 
 def child(seed: SeedSequence, *numbers: int) -> SeedSequence:
-    """Return the numbered child, or the numbered child of that, and so on.
+    """Return the child seed with this number, or with several numbers a child of the child.
 
     Unlike ``SeedSequence.spawn`` it keeps no count of calls.
     """
@@ -48,7 +48,7 @@ def child(seed: SeedSequence, *numbers: int) -> SeedSequence:
 
 
 def stream(seed: SeedSequence, *numbers: int) -> Generator:
-    """Return a generator on a child. SFC64: the fastest of numpy's for bounded draws."""
+    """Return a generator on a child seed. SFC64 is numpy's fastest for bounded draws."""
     return Generator(SFC64(child(seed, *numbers)))
 
 
@@ -58,9 +58,8 @@ class _PoissonClock:
     A run makes hundreds of millions of exchanges and reads the time at a few dozen. The duration
     of a block of B events is Gamma(B), and given that duration the times inside the block are
     spread as normalized exponential gaps, independently of it. So block durations are drawn in
-    order, and the inside of a block only when a time in it is asked for; the same event always
-    has the same time, whoever asks. The block read last is kept: the checkpoints of a short run
-    often fall into one.
+    order, and the inside of a block only when one of its times is read. An event always has the
+    same time. The block read last is kept, as the checkpoints of a short run often fall into one.
     """
 
     block = 4096
@@ -71,7 +70,7 @@ class _PoissonClock:
         self._rewind()
 
     def _rewind(self) -> None:
-        """Stand before the first block; a duration is drawn anew rather than remembered."""
+        """Go back before the first block; durations are drawn again rather than stored."""
         self._durations = stream(self._seed, 0)
         self._number, self._start, self._end = -1, 0.0, 0.0  # times in units of 1/rate
         self._times: FloatArray | None = None
@@ -99,14 +98,14 @@ class _PoissonClock:
 
 
 class Rings(NamedTuple):
-    """The exchanges of a block, and the places of those that did not take place, if any did not."""
+    """The exchanges of a block, and the places of those that did not take place."""
 
     exchanges: tuple[PairArray, ...]
     lost: tuple[IntArray, ...] = ()
 
 
 class Schedule:
-    """Blocks of exchanges along random edges, the same whatever the size of the blocks.
+    """Blocks of exchanges along random edges, the same for any size of blocks.
 
     Time runs so that the network makes n exchanges per unit of time, under any law.
     """
@@ -123,7 +122,7 @@ class Schedule:
 
     @cached_property
     def _clock(self) -> _PoissonClock:
-        """Wound up when first read: many short trials never read it."""
+        """The clock, made on first use, as many short trials never read it."""
         return _PoissonClock(child(self._seed, 0), self._rate)
 
     def draw(self, iterations: int) -> tuple[PairArray, ...]:
@@ -138,14 +137,14 @@ class Schedule:
         return law.edges, law.choose(self._walks[0], iterations)
 
     lost = 0
-    """How many exchanges rang until now and did not take place."""
+    """The number of exchanges until now that rang but did not take place."""
 
     def account(self, exchanges: tuple[PairArray, ...], made: int | None = None) -> Rings:
-        """Return what rang for the exchanges drawn last; of them only this many were made."""
+        """Return the exchanges that rang for those drawn last, or for ``made`` of them."""
         return Rings(tuple(walk[:made] for walk in exchanges))
 
     def skip(self, iterations: int) -> Iterator[tuple[PairArray, ...]]:
-        """Draw exchanges that were already carried out, block by block."""
+        """Draw exchanges that were carried out before, block by block."""
         while iterations > 0:
             yield self.draw(min(iterations, _SKIPPED_AT_ONCE))
             iterations -= _SKIPPED_AT_ONCE
@@ -191,8 +190,8 @@ def random_schedule(
 class OrderedSchedule(Schedule):
     """Sweeps over all edges, color by color, from a random place in the first sweep on.
 
-    ``missed`` is the probability with which an edge misses its turn. Observations that are swapped
-    along the same edges in the same order would return before they met all others.
+    ``missed`` is the probability that an edge misses its turn. Without it, observations that are
+    swapped along the same edges in the same order would return before they met all others.
     """
 
     _drawn_at_once = 1 << 12
@@ -220,7 +219,7 @@ class OrderedSchedule(Schedule):
 
 
 class TreeSchedule(Schedule):
-    """Messages along a tree in a fixed order; it ends with the last."""
+    """Messages along a tree in a fixed order; the schedule ends with the last one."""
 
     def __init__(self, graph: Graph, messages: PairArray, seed: SeedSequence) -> None:
         super().__init__(graph, UNIFORM_EDGES, seed)

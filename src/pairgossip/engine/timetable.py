@@ -1,7 +1,7 @@
-"""Which exchanges follow each other, settled once for all trials of a run.
+"""The order of exchanges, computed once for all trials of a run.
 
 ``random`` edges need nothing. ``ordered`` sweeps need an edge coloring and a relaxation,
-``continuized`` averaging two constants of the graph, ``tree`` a spanning tree.
+``continuized`` averaging needs two constants of the graph, and ``tree`` a spanning tree.
 """
 
 from __future__ import annotations
@@ -37,53 +37,53 @@ from pairgossip.graphs.orders import (
 )
 
 _MISSED_TURNS = 0.04
-"""How often an edge misses its turn where observations are swapped along sweeps.
+"""The probability that an edge misses its turn where observations are swapped along sweeps.
 
-Any part from 0.02 to 0.2 does: enough to scatter the observations, few enough to keep the order.
+Values from 0.02 to 0.2 work: enough to scatter the observations, few enough to keep the order.
 """
 _CAUTION = 0.75
-"""How much of the best over-relaxation is used where new values arrive all along.
+"""The part of the best over-relaxation that is used where new values keep arriving.
 
-The best relaxation of a sweep forgets old values fastest and amplifies new ones most.
+The best relaxation of a sweep removes old values fastest but amplifies new ones most.
 """
 _LARGEST_RESISTANCES = 4_000
-"""Up to this many nodes the effective resistances of all edges are a matter of seconds."""
-_TO_ROUNDING = 36.0
-"""The logarithm by which errors can shrink before they are rounding."""
+"""The largest number of nodes for the effective resistances of all edges: seconds."""
+_EFOLDS_TO_ROUNDING = 36.0
+"""The number of e-folds by which errors can shrink before they are rounding errors."""
 _LARGEST_GAP = 50_000
-"""Up to this many nodes a sweep is compared with random edges by the graph's spectral gap."""
+"""The largest number of nodes for comparing a sweep with random edges by the spectral gap."""
 _MOST_COLORS = 2_000
-"""Up to this many colors the rate of sweeps is measured in seconds, however few edges each has."""
+"""The largest number of colors for measuring the rate of sweeps, in seconds with any edges."""
 
 
 @dataclass(frozen=True)
 class Timetable:
-    """A schedule with what was computed for it."""
+    """A schedule with the numbers computed for it."""
 
     name: str = RANDOM
     relaxation: float | None = None
-    """As it is asked for or found best; None where nobody chose one."""
+    """The relaxation that the user gave or that was found best; None where there is none."""
     rate: float = 0.0
     gain: float = 0.0
-    """How fast registers are mixed, and how much an exchange moves the second one."""
+    """The rate at which registers are mixed, and the move of the second one in an exchange."""
     sweep: Sweep | None = None
     missed: float = 0.0
     messages: PairArray | None = None
-    """Those along a tree, sender first."""
+    """The messages along a tree, sender first."""
 
     @property
     def stride(self) -> float:
-        """How far two nodes go toward each other's values; 1/2 takes the mean."""
+        """The part of the way that two nodes move to each other's values; 1/2 takes the mean."""
         return 0.5 if self.relaxation is None else self.relaxation
 
     @property
     def length(self) -> int | None:
-        """After how many iterations the schedule ends; None if it does not."""
+        """The number of iterations after which the schedule ends; None if it does not end."""
         return None if self.messages is None else len(self.messages)
 
     @property
     def messages_per_exchange(self) -> int:
-        """Two nodes that meet tell each other; along a tree one tells the other."""
+        """The number of messages per exchange: 2 where both nodes send, 1 along a tree."""
         return 2 if self.messages is None else 1
 
     def start(self, graph: Graph, law: NamedOrGiven, seed: SeedSequence, walks: int) -> Schedule:
@@ -112,7 +112,7 @@ def settle_timetable(
     relaxation: float | None = None,
     tree_passes: int = 1,
 ) -> Timetable:
-    """Check a schedule and compute what it needs; ``tree_passes`` is how often a tree is used.
+    """Check a schedule and compute its numbers; ``tree_passes`` is the number of uses of a tree.
 
     Warn with `SlowSchedule`, and follow random edges, where sweeps would be slower.
     """
@@ -124,30 +124,30 @@ def settle_timetable(
         return Timetable(relaxation=relaxation)
     if isinstance(graph, Changing):
         raise InputError(
-            f"Schedule '{name}' needs one network, and this one changes: use {{argument}}.",
+            f"Schedule '{name}' needs one network, but this one changes: use {{argument}}.",
             "schedule",
             RANDOM,
         )
     if isinstance(graph, GroupedGraph):
-        # Sites have no sets to swap where nodes only average.
+        # Where nodes only average, sites have no sets to swap.
         remedy = "" if method.averages else "construction 'whole-sets', or "
         raise InputError(
-            f"Schedule '{name}' needs a list of all edges, and between the rows of sites there are "
-            f"too many: use {remedy}{{argument}}.",
+            f"Schedule '{name}' needs a list of all edges, but there are too many between the rows "
+            f"of sites: use {remedy}{{argument}}.",
             "schedule",
             RANDOM,
         )
     if name == CONTINUIZED:
-        return _continuized(graph, law)
+        return _make_continuized(graph, law)
     if law != UNIFORM_EDGES:
         raise InputError(
-            f"Schedule '{name}' leaves no choice to chance, so there is no law of edges: leave "
+            f"Schedule '{name}' has no random edges, so it takes no law of edges: leave "
             "{argument} out, or use schedule 'random'.",
             "law",
         )
     if name == TREE:
         return Timetable(TREE, messages=np.tile(tree_messages(graph), (tree_passes, 1)))
-    return _ordered(graph, method, relaxation)
+    return _make_ordered(graph, method, relaxation)
 
 
 def _check_relaxation(relaxation: Any, name: str, method: Method) -> None:
@@ -164,19 +164,19 @@ def _check_relaxation(relaxation: Any, name: str, method: Method) -> None:
         )
 
 
-def _ordered(graph: Graph, method: Method, given: float | None) -> Timetable:
+def _make_ordered(graph: Graph, method: Method, chosen: float | None) -> Timetable:
     check_sweep(graph)
-    if given is None and _has_too_many_edges(graph):
+    if chosen is None and _has_too_many_edges(graph):
         _warn_slow(f"a sweep takes {graph.edge_count:,} exchanges")
         return RANDOM_EXCHANGES
     sweep = color_edges(graph)
     missed = _MISSED_TURNS if method.swaps else 0.0
-    relaxation = given
-    # Where measuring takes long: do few nodes have most turns, as on a star?
+    relaxation = chosen
+    # Where measuring takes long, check whether few nodes have most turns, as on a star.
     takes_long = graph.n > _LARGEST_GAP or sweep.colors > _MOST_COLORS
     waits_for_hubs = takes_long and sweep.colors > 8 * graph.edge_count / graph.n
-    is_slow = given is None and waits_for_hubs
-    if given is None and not is_slow:
+    is_slow = chosen is None and waits_for_hubs
+    if chosen is None and not is_slow:
         if method.relaxes:
             best = best_relaxation(graph, sweep)
             relaxation = 0.5 + (_CAUTION if method.swaps else 1.0) * (best - 0.5)
@@ -197,19 +197,19 @@ def _warn_slow(why: str) -> None:
 
 
 def _has_too_many_edges(graph: Graph) -> bool:
-    """Tell whether random edges shrink errors to rounding before a sweep is over."""
+    """Return whether random edges shrink errors to rounding before a sweep is over."""
     if graph.n > _LARGEST_GAP and not graph.is_complete:
         return False
-    if not graph.is_complete and graph.degrees.min() < 2 * _TO_ROUNDING:
-        return False  # no gap is larger than the least degree, but for n / (n - 1)
-    return _TO_ROUNDING / graph.edge_count < graph.normalized_gap() / 2
+    if not graph.is_complete and graph.degrees.min() < 2 * _EFOLDS_TO_ROUNDING:
+        return False  # no gap is larger than the least degree times n / (n - 1)
+    return _EFOLDS_TO_ROUNDING / graph.edge_count < graph.normalized_gap() / 2
 
 
 def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:
-    """Tell whether an exchange of a sweep shrinks errors less than one along a random edge.
+    """Return whether an exchange of a sweep shrinks errors less than one along a random edge.
 
-    A random edge shrinks them by about half the spectral gap, by less where nodes have very many
-    neighbors.
+    A random edge shrinks them by about half the spectral gap, and by less where nodes have very
+    many neighbors.
     """
     if graph.n > _LARGEST_GAP:
         return False
@@ -218,8 +218,8 @@ def _is_slow(graph: Graph, sweep: Sweep, relaxation: float) -> bool:
     return rate < bound_gap(graph, sweep) / 2 and rate < graph.spectral_gap() / 2
 
 
-def _continuized(graph: Graph, law: NamedOrGiven) -> Timetable:
-    """Take the constants of Even et al. (2021) as Nabli et al. (2023) tune them."""
+def _make_continuized(graph: Graph, law: NamedOrGiven) -> Timetable:
+    """Return the timetable with constants of Even et al. (2021), tuned by Nabli et al. (2023)."""
     if graph.n > _LARGEST_RESISTANCES:
         raise InputError(
             f"Schedule 'continuized' needs the effective resistance of every edge, which takes too "

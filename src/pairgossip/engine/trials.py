@@ -1,6 +1,6 @@
-"""Trials: one network advanced step by step, its traffic counted; many of them on many cores.
+"""Trials: one network advanced step by step, with its traffic; many trials on many cores.
 
-Ctrl-C keeps what was computed until then.
+Ctrl-C keeps the results until then.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pairgossip.graphs import Graph, GroupedGraph
 
 # The traffic of a trial: exchanges between sites, and the bytes they carry.
 #
-# An exchange between two rows of one site is free and counted apart. A message carries one
-# observation (of whole sets: the set that is held) and the numbers that the method averages,
-# 8 bytes each; frames, names and signatures are not counted.
+# An exchange between two rows of one site is free and counted separately. A message carries one
+# observation (with whole sets: the held set) and the numbers that the method averages, 8 bytes
+# each; frames, names and signatures are not counted.
 
 
 BYTES_PER_NUMBER = 8
@@ -46,15 +46,15 @@ class Payload:
     """The content of one message."""
 
     observation: int
-    """Numbers of one observation; 0 where none travels."""
+    """The number of numbers in one observation; 0 where no observation travels."""
     averaged: int
-    """Numbers that the two sides average."""
+    """The number of numbers that the two sides average."""
     set_sizes: IntArray | None = None
-    """Where whole sets travel, how many observations each has."""
+    """The number of observations in each set, where whole sets travel."""
     digest: int = 0
-    """Bytes that say which observations a node knows; either side tells the other."""
+    """The bytes of a node's list of known observations, which both sides send."""
     messages: int = 2
-    """How many messages an exchange takes."""
+    """The number of messages in an exchange."""
 
 
 class Meter:
@@ -68,7 +68,7 @@ class Meter:
         self._sites: IntArray | None = None
         self._all_cross = True
         if isinstance(graph, GroupedGraph):
-            # In as few bytes as numbers of sites take, so that most of them stay in the cache.
+            # The smallest type for the numbers of sites, so that most of them stay in the cache.
             few = int(graph.site_of.max()) < 2**16
             self._sites = graph.site_of.astype(np.uint16 if few else np.int32)
             self._all_cross = not graph.has_local_edges
@@ -83,12 +83,12 @@ class Meter:
     def count(self, exchanges: tuple[PairArray, ...], lost: tuple[IntArray, ...] = ()) -> None:
         """Add the exchanges of a block; a lone node makes none.
 
-        Of one at the places that are lost a single message was sent.
+        For an exchange at a lost place, a single message was sent.
         """
         gone = failed = sum(map(len, lost))
         if not self._all_cross:
-            failed = sum(map(self._crossing, map(operator.getitem, exchanges, lost)))
-        crossing = sum(map(self._crossing, exchanges)) - failed
+            failed = sum(map(self._count_crossing, map(operator.getitem, exchanges, lost)))
+        crossing = sum(map(self._count_crossing, exchanges)) - failed
         made = sum(map(len, exchanges)) - gone
         followed = sum(map(self._follow, self._held, exchanges, lost or repeat(None)))
         payload = self._payload
@@ -103,7 +103,7 @@ class Meter:
             before.bytes + BYTES_PER_NUMBER * numbers + (2 * crossing + failed) * payload.digest,
         )
 
-    def _crossing(self, exchanges: PairArray) -> int:
+    def _count_crossing(self, exchanges: PairArray) -> int:
         """Count the exchanges between sites."""
         if self._all_cross or self._sites is None:
             return len(exchanges)
@@ -115,7 +115,7 @@ class Meter:
     def _follow(self, held: IntArray, exchanges: PairArray, lost: IntArray | None) -> int:
         """Swap sets along the exchanges; return how many observations were sent.
 
-        Of an exchange that is lost the first node has sent the set that it holds.
+        In a lost exchange the first node has sent the set that it holds.
         """
         sizes = self._payload.set_sizes
         assert sizes is not None
@@ -138,9 +138,9 @@ class Meter:
 
 
 BLOCK = 1 << 15
-"""Iterations per block: few enough for the cache, and enough that compiled loops are most of it."""
+"""The number of iterations per block: few enough for the cache, and many per compiled call."""
 SHORT_BLOCK = 1 << 13
-"""The same where an iteration takes long, for a quick Ctrl-C."""
+"""The number of iterations per block where an iteration takes long, for a quick Ctrl-C."""
 
 _OnProgress = Callable[[int], None]
 _OnBlock = Callable[[int, tuple[PairArray, ...]], None]
@@ -148,7 +148,7 @@ _OnBlock = Callable[[int, tuple[PairArray, ...]], None]
 
 
 class Record:
-    """What one trial leaves behind; its first ``written`` checkpoints are filled in."""
+    """The results of one trial; its first ``written`` checkpoints are filled in."""
 
     def __init__(self, checkpoints: int) -> None:
         self.written = 0
@@ -163,14 +163,14 @@ R = TypeVar("R", bound=Record)
 class Trial(ABC, Generic[R]):
     """One network on its way to its last checkpoint, advanced by any number of iterations.
 
-    What is measured at the checkpoints goes into ``record``. In between, the state can be read at
-    any time without disturbing the run.
+    ``record`` has the measurements at the checkpoints. In between, the state can be read at any
+    time without disturbing the run.
     """
 
     _spoil: Spoil | None = None
-    """What goes wrong on one side of exchanges."""
+    """The faults on one side of exchanges."""
     _block = SHORT_BLOCK
-    """How many iterations are made at once."""
+    """The number of iterations in one block."""
 
     def __init__(
         self, checkpoints: IntArray, schedule: Schedule, meter: Meter, record: R, *, timed: bool
@@ -188,7 +188,7 @@ class Trial(ABC, Generic[R]):
         return int(self._checkpoints[written]) if written < len(self._checkpoints) else None
 
     def advance(self, iterations: int, on_block: _OnBlock) -> None:
-        """Make this many iterations, or as many as are left, and write the record on the way."""
+        """Make this number of iterations, or all that are left, and write the record on the way."""
         last = min(self.done + iterations, int(self._checkpoints[-1]))
         while self.done < last:
             block = min(self._block, self._next_stop() - self.done, last - self.done)
@@ -207,11 +207,11 @@ class Trial(ABC, Generic[R]):
                     return
 
     def has_enough(self) -> bool:
-        """Tell whether the trial may end here, as it was asked to."""
+        """Return whether the trial ends here, as it has reached its goal."""
         return False
 
     def _finish(self, exchanges: tuple[PairArray, ...], on_block: _OnBlock) -> None:
-        """Write the record of a run that ended by itself; what is left changes nothing."""
+        """Write the record of a run that ended early; further iterations would change nothing."""
         left = int(self._checkpoints[-1]) - self.done
         while self.next_checkpoint is not None:
             self.done = self.next_checkpoint
@@ -239,23 +239,23 @@ class Trial(ABC, Generic[R]):
         self.record.written = at + 1
 
     def traffic(self) -> tuple[int, ...]:
-        """Return what was sent until now."""
+        """Return the traffic until now."""
         return self._meter.counts
 
     @abstractmethod
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
-        """Let the engine carry out a block; return after how many iterations the run ended.
+        """Let the engine carry out a block; return the number of iterations until the run ended.
 
-        None if it goes on.
+        Return None if it continues.
         """
 
     @abstractmethod
     def _measure(self, at: int) -> None:
-        """Write what is measured now as the checkpoint with this number."""
+        """Write the present measurements as the checkpoint with this number."""
 
 
 class Running(Protocol[R]):
-    """A trial, whatever it does, as far as those who run many of them are concerned."""
+    """The interface of any trial for running many of them."""
 
     record: R
 
@@ -268,10 +268,10 @@ class Experiment(Protocol[R]):
 
     @property
     def iterations(self) -> int:
-        """How many iterations a trial makes."""
+        """The number of iterations that a trial makes."""
 
     def start(self, seed: SeedSequence) -> Running[R]:
-        """Return a trial that has not begun yet."""
+        """Return a trial at its start."""
 
 
 class Outcome(NamedTuple, Generic[R]):
@@ -280,18 +280,18 @@ class Outcome(NamedTuple, Generic[R]):
     records: list[R]
     interrupted: bool
     numbers: list[int]
-    """Which trials these are: an interrupted run may keep the third without the second."""
+    """The numbers of these trials: an interrupted run may keep the third without the second."""
 
 
 class _Stopped(Exception):
-    """Ends a trial in a worker thread once the run was interrupted."""
+    """Ends a trial in a worker thread after the run was interrupted."""
 
 
 class _Workshop(Generic[R]):
-    """What trials of this process share: progress, the stop flag, records being written.
+    """The shared state of this process's trials: progress, the stop flag, records being written.
 
-    Sent to another process it arrives empty: there a trial runs silently to its end, and its
-    record comes back when it is finished.
+    A copy in another process is empty: there a trial runs silently to its end, and its record comes
+    back when it is finished.
     """
 
     def __init__(self, on_progress: _OnProgress | None = None) -> None:
@@ -314,7 +314,7 @@ class _Workshop(Generic[R]):
 def _one_trial(
     experiment: Experiment[R], root: SeedSequence, number: int, workshop: _Workshop[R]
 ) -> tuple[int, R, bool]:
-    """Run the numbered trial; also say whether its progress went unseen in another process."""
+    """Run the numbered trial; also return whether it ran in another process, without progress."""
     trial = experiment.start(child(root, number))
     workshop.unfinished[number] = trial.record
     trial.run(workshop.report)
@@ -331,8 +331,8 @@ def run_trials(
 ) -> Outcome[R]:
     """Run the trials with these numbers; each depends on the seed and its own number alone.
 
-    Threads by default, since compiled code and NumPy release the interpreter; inside
-    ``joblib.parallel_config`` whatever backend it names.
+    The default is threads, since compiled code and NumPy release the interpreter; inside
+    ``joblib.parallel_config`` the backend that it names is used.
     """
     workshop: _Workshop[R] = _Workshop(on_progress)
     finished: dict[int, R] = {}
@@ -346,7 +346,7 @@ def run_trials(
     except KeyboardInterrupt:
         workshop.stopped = True
         kept = dict(sorted(finished.items()))
-        if not finished:  # the one that got furthest
+        if not finished:  # the one that has made most iterations
             unfinished = list(workshop.unfinished.items())
             started = [(number, record) for number, record in unfinished if record.written]
             kept = dict(sorted(started, key=lambda one: -one[1].written)[:1])
@@ -370,5 +370,5 @@ def _results(
     jobs = [delayed(_one_trial)(experiment, root, number, workshop) for number in numbers]
     try:
         return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")(jobs)
-    except ValueError:  # a backend that gives its results only all at once
+    except ValueError:  # a backend that returns all results at once
         return (result for result in Parallel(n_jobs=n_jobs, prefer="threads")(jobs))

@@ -1,10 +1,10 @@
 """Adaptive dual averaging, compiled: the twin of `algorithms.descent.adaptive_dual_averaging`.
 
-``pairs`` are features, weights and offsets with axes (order, side, iteration); there is one order
-where the other never has weight, and the same features but for their sign. ``settings`` are the
-constant of the step, one over how often each node is picked, and the limits of `loops`. What most
-runs do not need, positive semidefinite matrices and any other constraint, comes in as None where
-there is none: it is then left out of what is compiled, which takes a third of the time.
+``pairs`` are features, weights and offsets with axes (order, side, iteration). There is only one
+order where the other never has weight, and its features differ by the sign only. ``settings`` are
+the constant of the step, the inverse of each node's rate of picks, and the limits of `loops`. Most
+runs have no positive semidefinite matrices and no other constraint: arguments for these are None
+then, and left out of the compiled code, which takes a third of the time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, onto_cone
 from pairgossip.engine.loops import average_at, ends, loop, vectorized
 
 _MOST_STEPS = 100
+"""The largest number of Newton steps; 5 to 10 are usual."""
 
 
 @loop
@@ -33,7 +34,7 @@ def ordering_pairs(data, nodes, tokens, features, weights):  # type: ignore[no-u
 
 @loop
 def _pushes(theta, features, weights, offsets, phi):  # type: ignore[no-untyped-def]
-    """w phi'(theta . a + b) / 2 in the first order, and in the second if there is one."""
+    """Return w phi'(theta . a + b) / 2 in the first order, and in the second if there is one."""
     first = second = 0.0
     for order in range(len(features)):
         if weights[order] != 0:
@@ -47,7 +48,7 @@ def _pushes(theta, features, weights, offsets, phi):  # type: ignore[no-untyped-
 
 @loop
 def renew_model(z, s, d, m, theta, settings, side):  # type: ignore[no-untyped-def]
-    """theta = argmin z . theta + sum_q h_q theta_q^2 / 2 + m psi(theta)."""
+    """Write theta = argmin z . theta + sum_q h_q theta_q^2 / 2 + m psi(theta)."""
     scale, _, (l1, l2, radius, low, high, _) = settings
     p = len(z)
     factor, ridge, shrink = np.sqrt(p / m) / scale, 2.0 * l2 * m, m * l1
@@ -68,7 +69,7 @@ def renew_model(z, s, d, m, theta, settings, side):  # type: ignore[no-untyped-d
 
 @loop
 def _renew_matrix(z, s, d, theta, factor, ridge, radius, side):  # type: ignore[no-untyped-def]
-    """The same for matrices that stay positive semidefinite, with one number as their metric."""
+    """Do the same for positive semidefinite matrices, with one number as their metric."""
     squares = norm2 = 0.0
     for c in range(len(z)):
         squares += (factor * np.sqrt(s[c] * d[c]) + ridge) ** 2
@@ -85,7 +86,7 @@ def _renew_matrix(z, s, d, theta, factor, ridge, radius, side):  # type: ignore[
 
 @loop
 def _onto_ball(z, s, d, theta, factor, ridge, shrink, radius):  # type: ignore[no-untyped-def]
-    """Newton's method for the shift of the metric that brings the model onto the ball."""
+    """Find the shift of the metric that brings the model onto the ball, by Newton's method."""
     shift = norm = 0.0
     for _ in range(_MOST_STEPS):
         norm2 = slopes = 0.0
@@ -114,7 +115,7 @@ def _onto_ball(z, s, d, theta, factor, ridge, shrink, radius):  # type: ignore[n
 def asynchronous(  # type: ignore[no-untyped-def]
     rows, exchanges, pairs, phi, settings, matrix_side
 ):  # fmt: skip
-    """One exchange after the other: average once, then both nodes take a step on their pair.
+    """Make one exchange after the other: average once, then step both nodes on their pairs.
 
     A row is one node: its sums z, s and d, p numbers each, its count m, and its model.
     """
@@ -164,7 +165,7 @@ def _push_all(theta, features, weights, offsets, phi, push, room):  # type: igno
 def _add_and_renew(z, s, d, theta, there, back, push, pull, weights, sizes, gradient):  # type: ignore[no-untyped-def]
     """Add one coordinate of all nodes' gradients, and renew this coordinate of their models.
 
-    In several loops, as the compiler gives up on one that reads and writes many arrays.
+    It has several loops, as the compiler does not vectorize a loop over many arrays.
     """
     factor, ridge, shrink = sizes
     n = len(z)
@@ -187,11 +188,11 @@ def _add_and_renew(z, s, d, theta, there, back, push, pull, weights, sizes, grad
 def synchronous(  # type: ignore[no-untyped-def]
     columns, start, held_pairs, exchanges, pairs, phi, settings, room, node, matrix_side
 ):  # fmt: skip
-    """Every iteration moves every node; ``pairs`` are the new ones of each exchange.
+    """Move every node in every iteration; ``pairs`` are the new pairs of each exchange.
 
     ``node`` is room for one node's numbers where models are bounded, else None. A column is one
-    node; z, s, d and the models are blocks of p rows each. All nodes are at one
-    coordinate at a time: the compiler makes vector code of that, however few features there are.
+    node; z, s, d and the models are blocks of p rows each. One coordinate of all nodes is computed
+    at a time: the compiler turns this into vector code, also with few features.
     """
     z, s, d, theta = columns
     current, current_weight, current_offset = held_pairs

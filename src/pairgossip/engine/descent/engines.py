@@ -1,4 +1,4 @@
-"""What defines a run of gossip dual averaging, its state, and the engine of reference."""
+"""The definition of a run of gossip dual averaging, its state, and the reference engines."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Steps = Callable[[FloatArray], FloatArray]
 
 
 class Descent(NamedTuple):
-    """What defines a run of gossip dual averaging besides its exchanges."""
+    """The definition of a run of gossip dual averaging, except for its exchanges."""
 
     problem: PairwiseLearning
     proximal: Proximal
     steps: Steps | AdaptiveStep
     clock: str
     probabilities: FloatArray
-    """p_k: how often node k is picked."""
+    """p_k: the probability that node k is picked."""
 
     def sizes(self, times: FloatArray) -> FloatArray:
-        """Return the step sizes at these times, of steps that are a function of time."""
+        """Return the step sizes at these times, where steps are a function of time."""
         assert not isinstance(self.steps, AdaptiveStep)
         return np.ascontiguousarray(self.steps(times), dtype=np.float64)
 
     @property
     def averaged(self) -> int:
-        """How many numbers two nodes that meet average."""
+        """The number of numbers that two nodes average in an exchange."""
         p = self.problem.dimension
         return 3 * p + 1 if isinstance(self.steps, AdaptiveStep) else p
 
@@ -45,8 +45,8 @@ class Descent(NamedTuple):
 class Snapshot(NamedTuple):
     """A network's state at one moment.
 
-    ``mean`` holds the models that are reported: averaged ones, or with the adaptive step, which
-    does better without, the present ones.
+    ``mean`` holds the reported models: their averages over time, or with the adaptive step, which
+    is better without averaging, the present models.
     """
 
     held: IntArray
@@ -54,10 +54,10 @@ class Snapshot(NamedTuple):
     theta: FloatArray
     mean: FloatArray
     picks: IntArray
-    """How often each node was picked; zeros where nobody counts."""
+    """The number of picks of each node; zeros where nodes do not count them."""
     metric: FloatArray
     """Sums of squared gradients and of squared features and the count m, averaged like z: 2p + 1
-    numbers of each node with the adaptive step, and none otherwise."""
+    numbers per node with the adaptive step, and 0 otherwise."""
 
 
 def take_snapshot(
@@ -68,7 +68,7 @@ def take_snapshot(
     picks: IntArray | None = None,
     metric: FloatArray | None = None,
 ) -> Snapshot:
-    """Return the state of a network; without picks nobody counts, and without metric none is."""
+    """Return the state of a network; picks are 0 by default, and the metric is empty."""
     if picks is None:
         picks = np.zeros(len(held), dtype=np.int64)
     if metric is None:
@@ -80,7 +80,7 @@ class NodeParts(NamedTuple):
     """The state of an asynchronous network in place."""
 
     z: FloatArray
-    """What nodes send, shape (n, p)."""
+    """The values that nodes send, shape (n, p)."""
     arrays: tuple[Any, ...]
     """All arrays with an entry or row for each node; ``z`` is one of them, or a part of one."""
 
@@ -95,22 +95,24 @@ class DescentEngine(Protocol):
         """Read the state of every node without disturbing the run."""
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped, after this many iterations."""
+        """Continue from the state of another run after this number of iterations."""
 
 
 def check_descent_engine(name: str, descent: Descent) -> None:
     """Raise `InputError` unless the engine can run the problem."""
     if name != "vectors" or descent.problem.compilable:
         return
-    does, other = "runs losses of the form w phi(theta . a + b) with a built-in phi", "auto"
+    does, other = "runs only losses of the form w phi(theta . a + b) with a built-in phi", "auto"
     if descent.problem.own_slope is None:
-        does = "takes gradients at pairs of single observations, which is not what nodes hold here"
+        does = (
+            "takes gradients at pairs of single observations only, but nodes hold other data here"
+        )
         other = "plain"
     raise InputError(f"Engine 'vectors' {does}: use {{argument}}.", "engine", other)
 
 
 class PlainDescent:
-    """Steps the reference algorithms one iteration at a time; needs numpy only."""
+    """Runs the reference algorithms one iteration at a time; needs numpy only."""
 
     def __init__(self, descent: Descent) -> None:
         self._descent = descent
@@ -149,7 +151,7 @@ class PlainDescent:
         return take_snapshot(held, z, theta, mean)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         if self._descent.clock == "async":
             self._async = plain_async.State(*state[:-1])
         else:
@@ -158,7 +160,7 @@ class PlainDescent:
 
 
 class PlainAdaptive:
-    """Steps the adaptive algorithm one iteration at a time; needs numpy only."""
+    """Runs the adaptive algorithm one iteration at a time; needs numpy only."""
 
     def __init__(self, descent: Descent) -> None:
         assert isinstance(descent.steps, AdaptiveStep)
@@ -187,7 +189,7 @@ class PlainAdaptive:
         return adaptive_snapshot(*self._state)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         sums = np.concatenate([state.z, state.metric], axis=1)
         self._state = plain_adaptive.State(state.held, sums, state.theta)
 

@@ -26,11 +26,11 @@ from pairgossip.losses.steps import AdaptiveStep
 _PairParts = tuple[FloatArray, FloatArray, FloatArray]
 """Features, weights and offsets of pairs."""
 _NUMBERS_AT_ONCE = 1 << 15
-"""Numbers per array of pair features: enough to amortize a call, few enough for the cache."""
+"""The number of numbers per array of pair features: many per call, but few enough for the cache."""
 
 
 class Engine:
-    """The base of all engines: knows who holds whose observation, and the new pairs of a block."""
+    """The base of all engines, with the held observations and the new pairs of a block."""
 
     def __init__(self, descent: Descent) -> None:
         self._descent = descent
@@ -41,7 +41,7 @@ class Engine:
         self._iterations = 0
         self._piece = max(256, _NUMBERS_AT_ONCE // (2 * problem.dimension))
         self._is_ordering = is_ordering(problem.loss)
-        # Reused from piece to piece: fresh memory of this size would be mapped anew each time.
+        # Reused from piece to piece: new memory of this size would be mapped again each time.
         self._features = np.zeros((2, self._piece, problem.dimension))
         self._weights, self._offsets = np.empty((2, self._piece)), np.zeros((2, self._piece))
 
@@ -56,10 +56,10 @@ class Engine:
             self._iterations += len(piece)
 
     def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> _PairParts:
-        """Features, weights and offsets of the new pairs, each with axes (side, iteration).
+        """Return features, weights and offsets of the new pairs, each with axes (side, iteration).
 
-        There may be room for more: a part of it would be another kind of array to numba, which
-        would compile everything once more for it.
+        The arrays may be longer: a slice has another type for numba, which would compile
+        everything again for it.
         """
         problem, shape = self._problem, nodes.shape
         if self._is_ordering:
@@ -77,7 +77,7 @@ class Engine:
 
 
 def _limits(descent: Descent) -> tuple[float, float, float, float, float, int]:
-    """Return what compiled code needs: the limits of `loops`."""
+    """Return the limits of `loops`, for compiled code."""
     proximal = descent.proximal
     is_l1 = isinstance(getattr(proximal, "penalty", proximal), L1)
     return (
@@ -113,14 +113,14 @@ class LineDescent(Engine):
         self._enter_lines()
 
     def _enter_lines(self) -> None:
-        """Put every node on the line of the pair it holds, before it moves."""
+        """Put every node on the line of its pair, before it moves."""
         own = own_observations(self._problem.n)
         features, weights, offsets = self._problem.pairs(own, self._held)
         self._lines.a[:] = features
         self._count = line_loops.enter_all(self._lines, weights, offsets, self._gamma, self._radius)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         self._held = state.held.copy()
         self._lines.z[:], self._lines.theta_sum[:] = state.z, state.mean * iterations
         self._lines.slot[:] = line_loops.IDLE
@@ -147,7 +147,7 @@ class LineDescent(Engine):
 
 
 class _RowEngine(Engine):
-    """Engines that keep accumulator, model and mean of a node in one row."""
+    """The base of engines with the accumulator, model and mean of a node in one row."""
 
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
@@ -161,7 +161,7 @@ class _RowEngine(Engine):
         return take_snapshot(self._held, z, theta, mean, self._picks.copy())
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         self._rows = np.concatenate([state.z, state.theta, state.mean], axis=1)
         self._held, self._picks = state.held.copy(), state.picks.copy()
         self._iterations = iterations
@@ -175,7 +175,7 @@ class VectorDescent(_RowEngine):
         self._hold_pairs()
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         super().restore(state, iterations)
         self._hold_pairs()
 
@@ -207,7 +207,7 @@ class AsyncDescent(_RowEngine):
     def _move(self, exchanges: PairArray, nodes: IntArray, pairs: _PairParts) -> None:
         counts = np.empty(nodes.shape)
         descent_loops.count_picks(exchanges, self._picks, counts)
-        # Each node's own guess of the number of iterations so far.
+        # Each node's own estimate of the number of iterations so far.
         iterations = counts / self._probabilities.take(nodes)
         gammas = self._descent.sizes(iterations)
         descent_loops.asynchronous(
@@ -217,7 +217,7 @@ class AsyncDescent(_RowEngine):
 
 
 class _AdaptiveEngine(Engine):
-    """Engines of the adaptive step, which take pairs in both orders."""
+    """The base of engines of the adaptive step, which take pairs in both orders."""
 
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)
@@ -228,7 +228,7 @@ class _AdaptiveEngine(Engine):
         *_, radius, low, high, side = limits
         self._matrix_side = side if side > 0 else None
         self._is_bounded = (radius, low, high, side) != (np.inf, -np.inf, np.inf, 0)
-        # With an axis of orders in front: an ordering loss has weight in one of them only.
+        # The first axis is the order: an ordering loss has weight in one order only.
         self._features, self._weights = self._features[None], self._weights[None]
         self._offsets = self._offsets[None]
 
@@ -268,7 +268,7 @@ class AdaptiveAsync(_AdaptiveEngine):
         return adaptive_snapshot(self._held, sums, theta)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         self._rows = np.concatenate([state.z, state.metric, state.theta], axis=1)
         self._held, self._iterations = state.held.copy(), iterations
 
@@ -309,7 +309,7 @@ class AdaptiveSync(_AdaptiveEngine):
         return adaptive_snapshot(self._held, np.concatenate([*sums, counts], axis=1), theta)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
+        """Continue from the state of another run."""
         parts = (state.z, *np.split(state.metric[:, :-1], 2, axis=1), state.theta)
         self._columns[:] = [part.T for part in parts]
         self._held, self._iterations = state.held.copy(), iterations

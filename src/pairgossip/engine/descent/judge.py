@@ -1,9 +1,9 @@
 """Judges of a trial's models at a checkpoint: their objectives and their gradients.
 
-A run spends more time here than in its exchanges, as every node's model meets every pair: that is
-n^3 margins at every checkpoint, unless the loss is one of AUC or ranking, which take n^2 log n. So
-both have compiled twins. They work on one model at a time, in the thread of the trial: sums do not
-depend on how many workers there are, nor on BLAS.
+A run spends more time here than in its exchanges, as every node's model meets every pair: this is
+n^3 margins at every checkpoint, or n^2 log n for losses of AUC and ranking. So both have compiled
+twins. They work on one model at a time, in the thread of the trial: sums do not depend on the
+number of workers, nor on BLAS.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from pairgossip.losses.learning import PairwiseLearning, is_ordering
 from pairgossip.losses.margins import Phi
 from pairgossip.losses.sums import DEGREE, RATES, tables
 
-_SUMMED = (Phi.LOGISTIC, Phi.HINGE, Phi.SQUARED_HINGE, Phi.SMOOTHED_HINGE)
-"""Functions of the margin whose sums over pairs of scores are compiled."""
+_COMPILED_SUMS = (Phi.LOGISTIC, Phi.HINGE, Phi.SQUARED_HINGE, Phi.SMOOTHED_HINGE)
+"""The functions of the margin whose sums over pairs of scores are compiled."""
 _SCORES_AT_ONCE = 2**22
-"""Scores computed by one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
+"""The number of scores in one compiled call, which Ctrl-C cannot interrupt: tenths of a second."""
 _DIRECT_LOGISTIC, _DIRECT_HINGES = 2**8, 2**10
-"""Up to this many pairs of a span are summed one by one."""
+"""The largest numbers of pairs of a span that are summed one by one."""
 _ALL_DIRECT = 2**12
-"""Up to this many pairs in all, none are summed otherwise, which would take 6 s to compile."""
+"""Up to this many pairs in all, all are summed one by one: other sums take 6 s to compile."""
 _FEW_MARGINS = 2**16
-"""Up to this many margins at a checkpoint numpy takes a millisecond: no need to compile."""
-_MARGINS_UNASKED, _FEWEST_JUDGED = 2**24, 10
-"""Margins computed at a checkpoint by default: a tenth of a second or less, as there are dozens of
-checkpoints; and the fewest models that still make a curve."""
+"""Up to this many margins at a checkpoint, NumPy takes a millisecond, without compiling."""
+_DEFAULT_MARGINS, _FEWEST_JUDGED = 2**24, 10
+"""The number of margins at a checkpoint by default, in a tenth of a second or less, as there are
+dozens of checkpoints; and the least number of models for a curve."""
 _NUMBERS_KEPT = 2**23
-"""Numbers of all pairs' features that are kept from one checkpoint to the next: 64 MB."""
+"""The largest number of feature values of all pairs that are kept between checkpoints: 64 MB."""
 _PAIRS_AT_ONCE = 2**9
-"""Pairs that meet all models before the next are read: in the cache, and below 1,000 of them."""
+"""The number of pairs in a block that meets all models: it fits the cache, and is below 1,000."""
 
 
 class Judge(Protocol):
@@ -56,7 +56,7 @@ class Judge(Protocol):
 
 
 def build_judge(engine: str, problem: PairwiseLearning) -> Judge:
-    """Build the compiled judge of a loss, if its form is known; others have numpy's."""
+    """Build the compiled judge of a loss if its form is known, else return its NumPy judge."""
     judge: Judge = problem.judged_by(partial(_build_judge_of_rows, engine))
     return judge
 
@@ -68,19 +68,19 @@ def _build_judge_of_rows(engine: str, problem: PairwiseLearning) -> Judge:
     if not isinstance(loss, Loss) or loss.phi.code is None:
         return problem
     if loss.risk is not None and getattr(loss.risk, "func", None) is not ranking_risks:
-        return problem  # a closed form of a user's own is the only one that knows its value
+        return problem  # a user's own closed form is the only source of its value
     if is_ordering(loss):
-        return RankingJudge(problem) if loss.phi.code in _SUMMED else problem
+        return RankingJudge(problem) if loss.phi.code in _COMPILED_SUMS else problem
     summed = loss.risk is None and problem.n**3 > _FEW_MARGINS
     return PairsJudge(problem) if summed else problem
 
 
 def default_judged(problem: PairwiseLearning, most: int) -> int:
-    """Return how many models are judged by default: fewer where each takes all n^2 pairs."""
+    """Return the default number of judged models: fewer where each takes all n^2 pairs."""
     loss = problem.loss
     if isinstance(loss, Loss) and (is_ordering(loss) or loss.risk is not None):
         return most
-    return min(most, max(_FEWEST_JUDGED, _MARGINS_UNASKED // problem.n**2))
+    return min(most, max(_FEWEST_JUDGED, _DEFAULT_MARGINS // problem.n**2))
 
 
 def _load_loops() -> Any:
@@ -107,7 +107,7 @@ class RankingJudge:
         self._room: Any = None
         if not is_direct:
             forms, falling, rising = tables()
-            # Padded for loops over an even number of moments.
+            # Padded, for loops over an even number of moments.
             self._tables = np.pad(forms, ((0, 0), (0, 0), (0, DEGREE % 2))), falling, rising
             n, moments = problem.n, DEGREE + DEGREE % 2
             # Room for the panels of two sides of up to n scores, and for counting them.
@@ -148,11 +148,11 @@ class RankingJudge:
 
 
 class _Block(NamedTuple):
-    """The pairs of some nodes with everyone, node by node; pairs without weight are left out."""
+    """The pairs of some nodes with all nodes, node by node, without pairs of weight 0."""
 
     nodes: slice
     starts: IntArray
-    """Where the pairs of each node begin, and where the last one's end."""
+    """The index at which the pairs of each node begin, and the end of the last."""
     features: FloatArray
     """One column per pair."""
     weights: FloatArray
@@ -160,7 +160,7 @@ class _Block(NamedTuple):
 
 
 class PairsJudge:
-    """Compiled sums of a loss over all pairs, whatever its features; the twin of `risks`."""
+    """Compiled sums of a loss with any features over all pairs; the twin of `risks`."""
 
     def __init__(self, problem: PairwiseLearning) -> None:
         assert isinstance(problem.loss, Loss)
@@ -188,18 +188,18 @@ class PairsJudge:
         return gradients / self._problem.n
 
 
-_kept: WeakKeyDictionary[PairwiseLearning, list[_Block]] = WeakKeyDictionary()
+_stored: WeakKeyDictionary[PairwiseLearning, list[_Block]] = WeakKeyDictionary()
 _keeping = Lock()
 
 
 def _all_pairs(problem: PairwiseLearning) -> Iterable[_Block]:
-    """Return all pairs of a problem: kept for all its trials, or anew each time if too many."""
+    """Return all pairs of a problem: stored for all its trials, or computed again if too many."""
     if problem.n**2 * (problem.dimension + 2) > _NUMBERS_KEPT:
         return _blocks(problem)
     with _keeping:
-        if problem not in _kept:
-            _kept[problem] = list(_blocks(problem))
-        return _kept[problem]
+        if problem not in _stored:
+            _stored[problem] = list(_blocks(problem))
+        return _stored[problem]
 
 
 def _blocks(problem: PairwiseLearning) -> Iterator[_Block]:
@@ -217,7 +217,8 @@ def _blocks(problem: PairwiseLearning) -> Iterator[_Block]:
 def _spans(labels: FloatArray, direct: int) -> IntArray:
     """Plan sums over pairs of rising labels: rows of start, middle and end, for all pairs across.
 
-    Where start and middle are one, all pairs of different labels of the span are summed directly.
+    Where start and middle are equal, all pairs of different labels in the span are summed one by
+    one.
     """
     plan: list[tuple[int, int, int]] = []
     waiting = [(0, len(labels))]

@@ -1,8 +1,8 @@
 """Risks and gradients of many models, compiled: of ranking losses, and of losses of any pairs.
 
-For ranking losses observations come by rising label, features transposed: shape (d, n).
-``lower[i]`` is how many observations have a lower label than the i-th; they are the first ones.
-Pairs come with their features transposed, shape (p, pairs), their weights and their offsets.
+For ranking losses observations are sorted by rising label, features transposed: shape (d, n).
+``lower[i]`` is the number of observations with a lower label than the i-th; they are the first
+ones. Pairs have their features transposed, shape (p, pairs), their weights and their offsets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pairgossip.engine.loops import inlined, loop, vectorized
 
 @vectorized
 def _write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
-    """theta . x for as many observations as there is room for scores."""
+    """Write theta . x for the first observations, as many as ``scores`` has entries."""
     for i in range(len(scores)):
         scores[i] = 0.0
     for c in range(len(theta)):
@@ -37,7 +37,7 @@ def _write_scores(theta, features, scores):  # type: ignore[no-untyped-def]
 
 @inlined
 def _hinge_value(phi, u):  # type: ignore[no-untyped-def]
-    """phi(u) of the hinge functions and of the square."""
+    """Return phi(u) of the hinge functions and of the square."""
     if phi == SQUARED:
         return (1.0 - u) * (1.0 - u)
     short = max(0.0, 1.0 - u)
@@ -63,8 +63,8 @@ def _direct_hinges(scores, lower, start, end, phi):  # type: ignore[no-untyped-d
 def _direct_logistic(scores, lower, start, end):  # type: ignore[no-untyped-def]
     """Sum log(1 + e^-u) over the pairs of a span: one logarithm for a product of 1 + e^-|u|.
 
-    What is kept is the product minus 1, a sum of positive terms; spans are far too short for it
-    to overflow.
+    ``product`` is the product minus 1, a sum of positive terms; spans are far too short for it to
+    overflow.
     """
     total = 0.0
     for i in range(start, end):
@@ -80,7 +80,7 @@ def _direct_logistic(scores, lower, start, end):  # type: ignore[no-untyped-def]
 
 @loop
 def _all_finite(scores):  # type: ignore[no-untyped-def]
-    """Whether no score is infinite or NaN."""
+    """Return whether no score is infinite or NaN."""
     finite = True
     for score in scores:
         finite &= abs(score) < np.inf
@@ -98,7 +98,7 @@ def write_logistic_sums(models, features, lower, plan, tables, room, scores, sum
         sums[r] = 0.0 if _all_finite(scores) else np.nan
         for s in range(len(plan) if sums[r] == 0 else 0):
             start, middle, end = plan[s]
-            if tables is None:  # noqa: SIM114 (apart, so that the last way is not compiled)
+            if tables is None:  # noqa: SIM114 (so that the last branch is not compiled)
                 sums[r] += _direct_logistic(scores, lower, start, end)
             elif middle == start:
                 sums[r] += _direct_logistic(scores, lower, start, end)
@@ -108,7 +108,7 @@ def write_logistic_sums(models, features, lower, plan, tables, room, scores, sum
 
 @loop
 def write_hinge_sums(models, features, lower, plan, phi, counts, ordered, scores, sums):  # type: ignore[no-untyped-def]
-    """The same for the hinge functions."""
+    """Do the same for the hinge functions."""
     for r in range(len(models)):
         _write_scores(models[r], features, scores)
         sums[r] = 0.0 if _all_finite(scores) else np.nan
@@ -123,7 +123,7 @@ def write_hinge_sums(models, features, lower, plan, phi, counts, ordered, scores
 
 @vectorized
 def _dot(slopes, column, count):  # type: ignore[no-untyped-def]
-    """Sum of products, in four interleaved sums."""
+    """Return the sum of products, in four interleaved sums."""
     a = b = c = d = 0.0
     whole = count - count % 4
     for q in range(0, whole, 4):
@@ -158,7 +158,7 @@ def _write_slopes(own, scores, count, phi, polynomial, bits, scale):  # type: ig
 def write_gradients(  # type: ignore[no-untyped-def]
     first, models, features, lower, phi, scores, polynomial, bits, scale, gradients
 ):  # fmt: skip
-    """n times the gradient of each node's share at its model, for nodes from ``first`` on."""
+    """Write the gradient of each node's share at its model, for nodes from ``first`` on."""
     n = features.shape[1]
     for r in range(len(models)):
         k = first + r
@@ -175,13 +175,13 @@ def write_gradients(  # type: ignore[no-untyped-def]
 
 @vectorized
 def _write_margins(theta, features, offsets, start, margins):  # type: ignore[no-untyped-def]
-    """theta . a + b for as many pairs from ``start`` on as there is room for; are all finite?"""
+    """Write theta . a + b for the pairs from ``start`` on; return whether all are finite."""
     count, p = len(margins), len(theta)
     b = offsets[start : start + count]
     for q in range(count):
         margins[q] = b[q]
     whole = p - p % 4
-    for c in range(0, whole, 4):  # four at a time: margins are read and written a quarter as often
+    for c in range(0, whole, 4):  # four at a time: a quarter of the reads and writes
         t0, t1, t2, t3 = theta[c], theta[c + 1], theta[c + 2], theta[c + 3]
         a0 = features[c, start : start + count]
         a1 = features[c + 1, start : start + count]
@@ -202,7 +202,7 @@ def _write_margins(theta, features, offsets, start, margins):  # type: ignore[no
 
 @vectorized
 def _halved_sum(values, count):  # type: ignore[no-untyped-def]
-    """Sum values[:count], which are overwritten: the second half onto the first, and so on."""
+    """Return the sum of values[:count], which are overwritten: it adds halves recursively."""
     while count > 1:
         half = (count + 1) // 2
         for q in range(count - half):
@@ -213,7 +213,7 @@ def _halved_sum(values, count):  # type: ignore[no-untyped-def]
 
 @vectorized
 def _halved_product(values, count):  # type: ignore[no-untyped-def]
-    """The product of 1 + values[:count], minus 1: of positive terms alone, so nothing cancels."""
+    """Return the product of 1 + values[:count], minus 1; all terms are positive, so none cancel."""
     while count > 1:
         half = (count + 1) // 2
         for q in range(count - half):
@@ -227,7 +227,7 @@ def _halved_product(values, count):  # type: ignore[no-untyped-def]
 def _logistic_total(u, count, spare, polynomial, bits, scale):  # type: ignore[no-untyped-def]
     """Sum log(1 + e^-u) = max(-u, 0) + log(1 + e^-|u|): one logarithm, of a product.
 
-    Each of its factors is at most 2, so up to 1,000 of them cannot overflow.
+    Each factor of the product is at most 2, so up to 1,000 of them cannot overflow.
     """
     for q in range(count):
         spare[q] = -abs(u[q])
@@ -243,7 +243,7 @@ def _logistic_total(u, count, spare, polynomial, bits, scale):  # type: ignore[n
 def write_pair_sums(models, features, weights, offsets, phi, room, sums):  # type: ignore[no-untyped-def]
     """Add to every model's sum its weighted loss at all pairs; NaN if a margin is not finite.
 
-    A few pairs at a time meet all models, so that their features are read from the cache.
+    A block of pairs meets all models before the next, so that features are read from the cache.
     """
     values, spare, polynomial, bits, scale = room
     at_once = len(values)

@@ -1,4 +1,4 @@
-"""Gossip dual averaging, synchronous, by the line trick: scalars between exchanges, not vectors.
+"""Synchronous gossip dual averaging by the line trick: scalars between exchanges, not vectors.
 
 For f = w phi(theta . a + b) every gradient is a multiple of the pair's a, so between two exchanges
 a node's accumulator moves on a line, z = z0 + u a, and its model is theta = -kappa z with kappa
@@ -21,8 +21,10 @@ from pairgossip.engine.descent.loops import LOGISTIC, logistic_slopes, slope
 from pairgossip.engine.loops import average_at, inlined, loop
 
 U, NORM2, ALONG, LENGTH2, KAPPA, C1, C2, WEIGHT, OFFSET, MARGIN, POLYNOMIAL = range(11)
+"""The rows of ``slots``."""
 QUANTITIES = 11
 IDLE = -1
+"""The slot of a node whose pair has weight zero."""
 
 
 class Lines(NamedTuple):
@@ -49,9 +51,9 @@ def _step_active(  # type: ignore[no-untyped-def]
     u, norm2, along, length2, kappa, c1, c2, weight, offset, margin, polynomial,
     scale_bits, scale, count, phi, gamma, radius,
 ):  # fmt: skip
-    """One iteration of every active node; arguments are rows of ``slots``.
+    """Make one iteration of every active node; arguments are rows of ``slots``.
 
-    Margins are those of the present models; they leave the loop ready for the next iteration.
+    On entry margins are those of the present models; on return those of the new models.
     """
     if phi == LOGISTIC:
         logistic_slopes(margin, count, polynomial, scale_bits, scale)
@@ -78,7 +80,7 @@ def _step_active(  # type: ignore[no-untyped-def]
 
 @inlined
 def _idle_sum(gammas, sums, first, last, cap):  # type: ignore[no-untyped-def]
-    """Sum of min(gamma_k, cap) over first < k <= last, for non-increasing gammas."""
+    """Return the sum of min(gamma_k, cap) over first < k <= last, for non-increasing gammas."""
     if last <= first:
         return 0.0
     low, high = first, last  # the capped steps are those up to and including ``low``
@@ -94,7 +96,7 @@ def _idle_sum(gammas, sums, first, last, cap):  # type: ignore[no-untyped-def]
 
 @inlined
 def _cap_of(z, k, radius):  # type: ignore[no-untyped-def]
-    """The largest kappa that keeps -kappa z_k in the ball."""
+    """Return the largest kappa that keeps -kappa z_k in the ball."""
     norm2 = 0.0
     for c in range(z.shape[1]):
         norm2 += z[k, c] * z[k, c]
@@ -132,7 +134,7 @@ def _leave_line(lines, count, k):  # type: ignore[no-untyped-def]
 
 @inlined
 def _enter_line(lines, count, k, u, weight, offset, gamma, radius):  # type: ignore[no-untyped-def]
-    """Give a node with a nonzero pair the next slot, having made its first move ``u``."""
+    """Give the next slot to a node with a nonzero pair, after its first move ``u``."""
     z, a, slots = lines.z, lines.a, lines.slots
     norm2 = along = length2 = 0.0
     for c in range(z.shape[1]):
@@ -204,7 +206,7 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
         for side in range(sides):
             k = exchanges[s, side]
             if weights[side, s] == 0:
-                last[k] = s  # its models from this iteration on are still to be added
+                last[k] = s  # its models from this iteration on are added later
             else:
                 weight_here, offset_here = weights[side, s], offsets[side, s]
                 _enter_line(lines, count, k, moves[side], weight_here, offset_here, gamma, radius)
@@ -213,7 +215,7 @@ def advance(lines, count, exchanges, pairs, steps, phi, radius):  # type: ignore
     for k in range(z.shape[0]):
         if slot[k] == IDLE:
             _settle_idle(lines, k, gammas, sums, block, radius)
-            last[k] = 0  # the next block counts anew
+            last[k] = 0  # the next block counts from 0
     return count
 
 
@@ -236,7 +238,7 @@ def read(lines, gamma, radius, sums_out, theta_out, z_out):  # type: ignore[no-u
 
 @loop
 def enter_all(lines, weights, offsets, gamma, radius):  # type: ignore[no-untyped-def]
-    """Give every node whose pair has a weight a slot, before it moves; return how many there are.
+    """Give a slot to every node whose pair has a weight, before it moves; return their number.
 
     ``gamma`` is the step size of the last iteration, which set the nodes' present models.
     """

@@ -22,14 +22,14 @@ _THIRD, _FIFTH, _SEVENTH, _NINTH = (1 / k for k in (3, 5, 7, 9))
 _R11, _R13, _R15, _R17, _R19, _R21 = (1 / k for k in range(11, 22, 2))
 _R23, _R25, _R27, _R29, _R31 = (1 / k for k in range(23, 32, 2))
 _MOST_SWEEPS = 30
-"""It takes 5 to 8."""
+"""The largest number of sweeps of rotations; 5 to 8 are usual."""
 _ROUNDING = 1e-33
-"""Squares that are this small part of all squares are rounding."""
+"""The sum of squares beside the diagonal, relative to all squares, that counts as rounding."""
 
 
-# The nearest positive semidefinite matrix, the twin of that in `losses.proximal`: rotations of
-# Jacobi's, each of which clears one entry, turn the matrix into a diagonal one. They take a few
-# microseconds for the small matrices that metrics are.
+# The nearest positive semidefinite matrix, the twin of that in `losses.proximal`: Jacobi rotations,
+# each of which clears one entry, diagonalize the matrix. They take a few microseconds for the small
+# matrices of metrics.
 
 
 @loop
@@ -40,7 +40,7 @@ def onto_cone(theta, side):  # type: ignore[no-untyped-def]
         for j in range(side):
             a[i, j] = 0.5 * (theta[i * side + j] + theta[j * side + i])
             size += a[i, j] * a[i, j]
-    if not np.isfinite(size):  # the run has diverged, and must not look as if it had not
+    if not np.isfinite(size):  # the run has diverged, and must show it
         theta[:] = np.nan
         return
     for _ in range(_MOST_SWEEPS):
@@ -82,7 +82,7 @@ def _rotate(a, vectors, i, j):  # type: ignore[no-untyped-def]
 
 @inlined
 def slope(phi, u):  # type: ignore[no-untyped-def]
-    """phi'(u); at a kink the slope on its flat side."""
+    """Return phi'(u); at a kink the slope on its flat side."""
     if phi == LOGISTIC:
         return -1.0 / (1.0 + np.exp(u))
     if phi == SQUARED:
@@ -98,7 +98,7 @@ def slope(phi, u):  # type: ignore[no-untyped-def]
 
 @inlined
 def write_exponentials(x, count, polynomial, scale_bits):  # type: ignore[no-untyped-def]
-    """Write exp(x[:count]) as two factors, in a loop the compiler turns into vector code.
+    """Write exp(x[:count]) as two factors, in a loop that the compiler turns into vector code.
 
     exp(x) = 2^k exp(r) with |r| <= ln 2 / 2: a polynomial of degree 13 gives exp(r) to the last
     bit or two, and 2^k is written straight into the exponent bits.
@@ -159,7 +159,7 @@ def logistic_values(u, count, spare, polynomial, scale_bits, scale):  # type: ig
 
 @inlined
 def renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped-def]
-    """theta_k = T(z_k; gamma, t), folded into the mean of the models with weight ``share``."""
+    """Write theta_k = T(z_k; gamma, t), and fold it into the mean of the models with ``share``."""
     l1, l2, radius, low, high, side = limits
     shrink = gamma / (1.0 + 2.0 * l2 * t * gamma)
     if l1 == 0 and low == -np.inf and high == np.inf and side == 0:
@@ -182,7 +182,7 @@ def renew_model(rows, k, p, gamma, t, limits, share):  # type: ignore[no-untyped
 
 @inlined
 def _bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-def]
-    """The model under an l1 penalty, in a box or a cone: soften, scale into the ball, clip."""
+    """Write the model under an l1 penalty, in a box or a cone: soften, project, clip."""
     l1, _, radius, low, high, side = limits
     for c in range(p):
         z = rows[k, c]
@@ -201,7 +201,7 @@ def _bounded_model(rows, k, p, shrink, t, limits):  # type: ignore[no-untyped-de
 
 @inlined
 def _margin_at(rows, k, p, features, side, s, offset):  # type: ignore[no-untyped-def]
-    """theta_k . a + b."""
+    """Return theta_k . a + b."""
     total = offset
     for c in range(p):
         total += rows[k, p + c] * features[side, s, c]
@@ -212,7 +212,7 @@ def _margin_at(rows, k, p, features, side, s, offset):  # type: ignore[no-untype
 def ordering_pairs(data, nodes, tokens, features, weights):  # type: ignore[no-untyped-def]
     """Write w = 1 where the first label, the last column, is the higher, and there a = x - x'.
 
-    The features of pairs without weight are never used and keep what they were.
+    The features of pairs without weight are never used and stay unchanged.
     """
     p = data.shape[1] - 1
     for side in range(2):
@@ -228,7 +228,7 @@ def ordering_pairs(data, nodes, tokens, features, weights):  # type: ignore[no-u
 
 @loop
 def count_picks(exchanges, picks, counts):  # type: ignore[no-untyped-def]
-    """Write how often each node of each exchange was picked, this time included."""
+    """Write the number of picks of each node of each exchange, this one included."""
     for s in range(exchanges.shape[0]):
         for side in range(2):
             k = exchanges[s, side]
@@ -240,7 +240,7 @@ def count_picks(exchanges, picks, counts):  # type: ignore[no-untyped-def]
 def asynchronous(  # type: ignore[no-untyped-def]
     rows, exchanges, pairs, phi, counts, gammas, iterations, probabilities, limits
 ):  # fmt: skip
-    """One exchange after the other: average once, then both nodes take a step on their pair."""
+    """Make one exchange after the other: average once, then step both nodes on their pairs."""
     features, weights, offsets = pairs
     p = features.shape[2]
     for s in range(exchanges.shape[0]):
@@ -262,7 +262,7 @@ def asynchronous(  # type: ignore[no-untyped-def]
 def synchronous(  # type: ignore[no-untyped-def]
     rows, held_pairs, exchanges, pairs, phi, gammas, start, limits
 ):  # fmt: skip
-    """Every iteration moves every node; ``pairs`` are the new ones of each exchange."""
+    """Move every node in every iteration; ``pairs`` are the new pairs of each exchange."""
     current, current_weight, current_offset = held_pairs
     features, weights, offsets = pairs
     n, p = current.shape

@@ -22,10 +22,10 @@ _ARGUMENTS = (_NUMBERS,) * 4
 
 
 class _OwnSteps(Engine):
-    """Blocks of iterations on rows of nodes, with a user's function."""
+    """The base of engines that call a user's function, on blocks of iterations."""
 
     def _begin(self, loop: Any, orders: int) -> None:
-        """Choose the loop, and in how many orders it takes pairs."""
+        """Set the loop, and the number of orders in which it takes pairs."""
         problem = self._problem
         self._pull = prepare_pointer(build_pull(problem), *_ARGUMENTS)
         self._loop, self._orders = loop, orders
@@ -38,23 +38,23 @@ class _OwnSteps(Engine):
         self._pairs = self._pairs_of(own_observations(self._problem.n), self._held)
 
     def restore(self, state: Snapshot, iterations: int) -> None:
-        """Go on from where another run stopped."""
-        super().restore(state, iterations)  # type: ignore[misc]  # of the engine besides
+        """Continue from the state of another run."""
+        super().restore(state, iterations)  # type: ignore[misc]  # that of the other base
         self._hold_pairs()
 
     def _pairs_of(self, nodes: IntArray, tokens: IntArray) -> Any:
-        """Return what is known of pairs of observations, with axes (..., order, number)."""
+        """Return the numbers of pairs of observations, with axes (..., order, number)."""
         orders = ((nodes, tokens), (tokens, nodes))[: self._orders]
         each = [_numbers_of(self._problem, *order) for order in orders]
         return np.ascontiguousarray(np.stack(each, axis=-2))
 
     def _take_steps(self, rows: FloatArray, exchanges: PairArray, *settings: Any) -> None:
-        """Carry out iterations; settings begin with their new pairs."""
+        """Carry out iterations; the first setting is their new pairs."""
         block = np.require(exchanges, np.int32, ("C", "W"))
-        given = rows, self._pairs, block, *settings, self._is_sync, self._room
+        arguments = rows, self._pairs, block, *settings, self._is_sync, self._room
         if self._run is None:
-            self._run = bind(self._loop, (self._pull,), *given)
-        self._run(*given)
+            self._run = bind(self._loop, (self._pull,), *arguments)
+        self._run(*arguments)
 
 
 def build_pull(problem: PairwiseLearning) -> own_loops.Pull:
@@ -75,7 +75,7 @@ def _numbers_of(problem: PairwiseLearning, nodes: IntArray, tokens: IntArray) ->
 
 
 class OwnDescent(_OwnSteps, AsyncDescent):
-    """Steps of given sizes, on either clock."""
+    """Steps with sizes that are functions of time, on either clock."""
 
     def __init__(self, descent: Descent) -> None:
         super().__init__(descent)

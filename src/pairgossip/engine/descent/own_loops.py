@@ -1,8 +1,8 @@
-"""Gossip dual averaging with the slopes of a user's own loss, which loops call by its address.
+"""Gossip dual averaging with a user's own loss, which loops call by its address.
 
 ``pull(theta, pair, gradient, squares)`` writes the gradient at a pair and the squares of the pair's
 features. ``pairs`` have axes (side, iteration, order, numbers of a pair); gradients are the means
-over the orders. What a node keeps is a row, as in `loops` and `adaptive_loops`.
+over the orders. The state of a node is a row, as in `loops` and `adaptive_loops`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def pull_of_margin(derivative: Any) -> Pull:
 
 @loop
 def _pull_both(pull, theta, pair, room):  # type: ignore[no-untyped-def]
-    """Write the mean over the orders of a pair of its gradients and squares."""
+    """Write the gradient and the squares of a pair, averaged over its orders."""
     orders = len(pair)
     room[0], room[1] = 0.0, 0.0
     for order in range(orders):
@@ -65,7 +65,7 @@ def _pull_both(pull, theta, pair, room):  # type: ignore[no-untyped-def]
 
 @loop
 def _step(pull, rows, k, pair, gamma, iterations, share, weight, limits, room):  # type: ignore[no-untyped-def]
-    """Let a node take a step of a given size."""
+    """Step a node with a given step size."""
     p = rows.shape[1] // 3
     _pull_both(pull, rows[k, p : 2 * p], pair, room)
     for c in range(p):
@@ -75,7 +75,7 @@ def _step(pull, rows, k, pair, gamma, iterations, share, weight, limits, room): 
 
 @loop
 def _adaptive_step(pull, row, pair, weight, square_weight, settings, matrix_side, room):  # type: ignore[no-untyped-def]
-    """Let a node take an adaptive step."""
+    """Step a node with the adaptive step."""
     p = len(row) // 4
     z, s, d, theta = row[:p], row[p : 2 * p], row[2 * p : 3 * p], row[3 * p + 1 :]
     _pull_both(pull, theta, pair, room)
@@ -89,7 +89,7 @@ def _adaptive_step(pull, row, pair, weight, square_weight, settings, matrix_side
 
 @loop
 def _meet(rows, held, exchanges, t, pairs, averaged):  # type: ignore[no-untyped-def]
-    """Let two nodes average, and hold their new pairs."""
+    """Average two nodes, and store their new pairs."""
     i, j = ends(exchanges, t)
     for c in range(averaged):
         average_at(rows, i, j, c)
@@ -99,10 +99,10 @@ def _meet(rows, held, exchanges, t, pairs, averaged):  # type: ignore[no-untyped
 
 @loop
 def advance(pull, rows, held, exchanges, pairs, sizes, weights, limits, everyone, room):  # type: ignore[no-untyped-def]
-    """One exchange after the other, each with a step of both nodes, or of everyone.
+    """Make one exchange after the other, each with a step of both nodes, or of all nodes.
 
     ``sizes`` are the steps, the iterations so far and the weights of new models in their means, by
-    side and iteration, or by iteration for everyone.
+    side and iteration, or by iteration for all nodes.
     """
     gammas, iterations, shares = sizes
     for t in range(len(exchanges)):
@@ -120,7 +120,7 @@ def advance_adaptive(  # type: ignore[no-untyped-def]
     pull, rows, held, exchanges, pairs, weights, square_weights, settings, matrix_side, everyone,
     room,
 ):  # fmt: skip
-    """The same with adaptive steps."""
+    """Do the same with adaptive steps."""
     p = rows.shape[1] // 4
     for t in range(len(exchanges)):
         _meet(rows, held, exchanges, t, pairs, 3 * p + 1)

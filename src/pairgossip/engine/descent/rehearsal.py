@@ -1,6 +1,6 @@
-"""Whether a user's own loss can be compiled, tried before the trials of a run begin.
+"""A check before a run begins of whether a user's own loss can be compiled.
 
-As for methods, in `engine.exchanges.rehearsal`: the first iterations are made both ways.
+As in `engine.exchanges.rehearsal` for methods, the first iterations are made both ways.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pairgossip.losses import GeneralLoss
 def rehearse(setup: DescentSetup, root: SeedSequence) -> DescentSetup:
     """Return the setup with the engine that can run its loss.
 
-    Warn with `NotCompiled` where that is the plain one against hopes.
+    Warn with `NotCompiled` where the loss cannot be compiled, so that this is the plain one.
     """
     descent = setup.descent
     if setup.engine != "auto" or descent.problem.own_slope is None:
         return setup
-    with warnings.catch_warnings():  # numba's, on speed: of one row
+    with warnings.catch_warnings():  # numba's, on the speed of single rows
         warnings.simplefilter("ignore")
         why = _why_not_compiled(setup, child(root, 0))
     if why is None:
@@ -38,7 +38,7 @@ def rehearse(setup: DescentSetup, root: SeedSequence) -> DescentSetup:
 
 def _why_not_compiled(setup: DescentSetup, seed: SeedSequence) -> str | None:
     descent = setup.descent
-    # As many gradients on either clock.
+    # The same number of gradients on either clock.
     count = COMPARED if descent.clock == "async" else max(2, 2 * COMPARED // descent.problem.n)
     block = setup.schedule(seed).draw(count)[0]
     as_written = build_descent("plain", descent)
@@ -60,5 +60,5 @@ def _explain_refusal(descent: Descent) -> str | None:
 
     problem = descent.problem
     model, row = np.zeros(problem.dimension), problem.data[:1].copy()
-    given = (model, row, row) if isinstance(problem.loss, GeneralLoss) else (model[:1],)
-    return explain_refusal(problem.own_slope, *given)
+    arguments = (model, row, row) if isinstance(problem.loss, GeneralLoss) else (model[:1],)
+    return explain_refusal(problem.own_slope, *arguments)

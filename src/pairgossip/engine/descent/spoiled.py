@@ -1,7 +1,7 @@
 """Learning with exchanges that are half lost, or in which one of the two nodes lies.
 
-They are rare, so any asynchronous engine carries out the others in blocks, and what happens in an
-exchange that goes wrong is that of ``engine.exchanges.spoil``.
+These are rare, so any asynchronous engine carries out the other exchanges in blocks, and
+``engine.exchanges.spoil`` carries out those that go wrong.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class SpoiledDescent:
         )  # fmt: skip
 
 
-# What `run_spoiled` does with an engine for a state.
+# The actions of `run_spoiled`, with an engine as the state.
 
-_AHEAD = 512
-"""Exchanges among which the next lie is looked for at once."""
+_SEARCH_BLOCK = 512
+"""The number of exchanges searched at once for the next lie."""
 
 
 def _run(
@@ -66,8 +66,8 @@ def _meet(exchange: None, engine: RowsEngine, h: None, block: PairArray, s: int)
 
 
 def _first_lie(is_liar: BoolArray, block: PairArray, start: int, stop: int) -> int:
-    for at in range(start, stop, _AHEAD):
-        one, other = is_liar[block[at : min(at + _AHEAD, stop)]].T
+    for at in range(start, stop, _SEARCH_BLOCK):
+        one, other = is_liar[block[at : min(at + _SEARCH_BLOCK, stop)]].T
         lies = np.flatnonzero(one != other)
         if len(lies):
             return at + int(lies[0])
@@ -75,7 +75,7 @@ def _first_lie(is_liar: BoolArray, block: PairArray, start: int, stop: int) -> i
 
 
 def _copy_row(source: Any, at: int, target: Any, to: int) -> None:
-    """Copy what one node has, from an engine to spare rows or back."""
+    """Copy the state of one node, from an engine to spare rows or back."""
     if isinstance(target, list):
         target[to] = [array[at].copy() for array in source.parts().arrays]
     else:

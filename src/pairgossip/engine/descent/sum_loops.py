@@ -1,12 +1,12 @@
 """Sums of phi(x - y) over two sets of scores, compiled twins of `pairgossip.losses.sums`.
 
-For hinge functions scores are counted into buckets. That alone is enough for the hinge and its
-square; the others, and scores that crowd, are sorted, and integrated as there. The sort is
-written here: numba's own takes longer to compile than all else together.
+For hinge functions scores are counted into buckets. This is enough for the hinge and its square;
+for the smoothed hinge, and where scores crowd in one bucket, scores are sorted and integrated as in
+the twin. The sort is written here: numba's own takes longer to compile than all the rest.
 
 For the logistic function the panels, the polynomials and the three ways of treating a pair of
-panels are those of the twin, whose tables come in as arguments. A model at a time
-fits in the cache, and scores need not be sorted: it is enough to count them into their panels.
+panels are those of the twin, whose tables are arguments. One model at a time fits in the cache, and
+scores need not be sorted: it is enough to count them into their panels.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from pairgossip.engine.loops import inlined, loop, vectorized
 from pairgossip.losses.sums import COARSE, DEGREE, NEAR_PANELS, RATES, WIDTH
 
 _MOVES = 16
-"""Moves per score after which finishing by insertion is given up."""
-_TINY = 1e-290
-"""A spread below which buckets per unit may overflow."""
-_CROWDED = 24
-"""Scores in one bucket beyond which all are sorted."""
+"""The largest number of moves per score in an insertion sort; beyond, a heap sort takes over."""
+_LEAST_SPREAD = 1e-290
+"""The least spread of scores for buckets; below it, buckets per unit may overflow."""
+_LARGEST_BUCKET = 24
+"""The largest number of scores in one bucket; beyond, all scores are sorted."""
 _COUNT = len(RATES)
 _PADDED = DEGREE + DEGREE % 2
-"""Moments per panel in memory: a zero more, so that pairs of them fill vector registers."""
+"""The number of moments per panel in memory: with a zero, so that pairs fill vector registers."""
 
 
 @loop
 def _heap_sort(values):  # type: ignore[no-untyped-def]
-    """Sort in place, in n log n steps whatever the values."""
+    """Sort in place, in n log n steps for any values."""
     n = len(values)
     for done in range(n + n // 2):
-        # First make a heap from the middle down, then move its top behind it again and again.
+        # First make a heap from the middle down, then repeatedly move its top behind it.
         if done < n // 2:
             root, end = n // 2 - 1 - done, n
         else:
@@ -82,8 +82,8 @@ def _bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
         high = max(high, score)
     low -= start
     high -= start
-    # One bucket for all where they are equal, or so close or far that the scale is not finite.
-    scale = (n - 1) / (high - low) if np.inf > high - low > _TINY else 0.0
+    # One bucket for all where they are equal, or where the scale would not be finite.
+    scale = (n - 1) / (high - low) if np.inf > high - low > _LEAST_SPREAD else 0.0
     for k in range(n + 2):
         counts[k] = 0
     for q in range(n):
@@ -104,8 +104,8 @@ def _bucket(scores, start, counts, out):  # type: ignore[no-untyped-def]
 def _bucket_sum(x, counts, low, scale, below, start, squared):  # type: ignore[no-untyped-def]
     """Sum the hinge or its square without sorting, for x counted into buckets that do not crowd.
 
-    Of the x before a bucket only their number and the sums of their distances to its lower edge,
-    and of the squares, are needed; they grow from bucket to bucket, and no term is negative.
+    The x before a bucket matter only by their number and the sums of their distances to its lower
+    edge and of the squares of these. The sums grow from bucket to bucket, and no term is negative.
     """
     n = len(x)
     width = 1.0 / scale
@@ -207,22 +207,22 @@ def hinge_sum(above, below, phi, counts, ordered):  # type: ignore[no-untyped-de
     y = ordered[1, : len(below)]
     squared = phi == SQUARED_HINGE
     low, scale, crowd = _bucket(above, start, counts, x)
-    if phi != SMOOTHED_HINGE and scale > 0 and crowd <= _CROWDED:
+    if phi != SMOOTHED_HINGE and scale > 0 and crowd <= _LARGEST_BUCKET:
         return _bucket_sum(x, counts, low, scale, below, start, squared)
     finish(x)
     _bucket(below, start, counts, y)
     finish(y)
     if phi != SMOOTHED_HINGE:
         return _sweep(x, y, 1.0, squared)
-    # Where y + 1 cannot be told from y, the smooth part of the function is beyond rounding.
+    # Where y + 1 nearly rounds to y, the smooth part of the function is lost in rounding.
     return _smoothed_sweep(x, y) if y[-1] < COARSE else _sweep(x, y, 0.5, False)
 
 
 @loop
 def _by_panel(scores, counts, out, panels, starts):  # type: ignore[no-untyped-def]
-    """Write the scores to ``out`` in an order in which their panels rise.
+    """Write the scores to ``out``, ordered by their panels.
 
-    Also write the panels that are occupied and where each starts; return how many there are.
+    Also write the occupied panels and the start of each; return the number of these panels.
     """
     low = high = scores[0]
     for score in scores:
@@ -254,7 +254,7 @@ def _by_panel(scores, counts, out, panels, starts):  # type: ignore[no-untyped-d
 
 @loop
 def _by_sorting(scores, out, panels, starts):  # type: ignore[no-untyped-def]
-    """The same for scores that spread over more panels than can be counted."""
+    """Do the same for scores that spread over more panels than can be counted."""
     for q in range(len(scores)):
         out[q] = scores[q]
     _heap_sort(out)
@@ -273,7 +273,7 @@ def _by_sorting(scores, out, panels, starts):  # type: ignore[no-untyped-def]
 def _write_moments(scores, start, end, panel, moments):  # type: ignore[no-untyped-def]
     """Sum T_0, T_1, ... over the places of the scores of one panel.
 
-    Four scores at a time stay in registers; where fewer are left, T = 0 stands for the others.
+    Four scores at a time stay in registers; where fewer are left, the others have T = 0.
     """
     for k in range(_PADDED):
         moments[k] = 0.0
@@ -301,7 +301,7 @@ def _write_moments(scores, start, end, panel, moments):  # type: ignore[no-untyp
 
 @vectorized
 def _near_form(x, form, y):  # type: ignore[no-untyped-def]
-    """x^T form y, in two interleaved sums."""
+    """Return x^T form y, in two interleaved sums."""
     total = 0.0
     for j in range(DEGREE):
         even = odd = 0.0
@@ -314,7 +314,7 @@ def _near_form(x, form, y):  # type: ignore[no-untyped-def]
 
 @loop
 def _near_sum(panels, moments, p, their_panels, their_moments, r, forms):  # type: ignore[no-untyped-def]
-    """Sum over near panels for every panel of the upper side, ``p`` and ``r`` of them."""
+    """Sum over near panels for every panel of the upper side; the sides have ``p`` and ``r``."""
     total = 0.0
     first = 0
     for q in range(p):
@@ -342,7 +342,8 @@ def _fade(values, distance):  # type: ignore[no-untyped-def]
 def _far_sum(panels, moments, p, their_panels, their_moments, r, falling, rising, risen):  # type: ignore[no-untyped-def]
     """Sum e^-u - e^-2u / 2 + ... over the far panels below, for every panel of one side.
 
-    ``risen`` holds the exponentials of all scores reached so far, seen from the last panel reached.
+    ``risen`` has the sums of exponentials of all scores reached so far, relative to the last panel
+    reached.
     """
     total = 0.0
     reached = -1
@@ -371,7 +372,7 @@ def _far_sum(panels, moments, p, their_panels, their_moments, r, falling, rising
 
 @loop
 def _wrong_order(panels, moments, p, their_panels, their_moments, r):  # type: ignore[no-untyped-def]
-    """Sum -u over pairs in the wrong order: panels' distances, and for far ones the places."""
+    """Sum -u over pairs in the wrong order: distances of panels, and for far ones places within."""
     total = below = far = far_places = 0.0
     passed = reached = 0
     later = 0.0
@@ -402,7 +403,7 @@ def _wrong_order(panels, moments, p, their_panels, their_moments, r):  # type: i
 
 @loop
 def _arrange(side, scores, room):  # type: ignore[no-untyped-def]
-    """Write the panels and moments of one side's scores; return how many panels there are."""
+    """Write the panels and moments of one side's scores; return the number of panels."""
     counts, ordered, panels, starts, moments, _ = room
     arranged = ordered[side, : len(scores)]
     count = _by_panel(scores, counts, arranged, panels[side], starts)

@@ -1,4 +1,4 @@
-"""One trial of gossip dual averaging, and what is measured at its checkpoints."""
+"""One trial of gossip dual averaging, and the measurements at its checkpoints."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from pairgossip.privacy.response import Cells
 
 @dataclass(frozen=True)
 class Origin:
-    """Where trials that are continued stopped; by default every trial is new."""
+    """The states from which trials continue; by default every trial is new."""
 
     iterations: int = 0
     states: Mapping[int, Snapshot] = field(default_factory=dict)
     """The networks' states, by the numbers of the trials."""
     reports: Mapping[int, Cells] = field(default_factory=dict)
-    """The reports that the trials learned from, where observations are private."""
+    """The reports of each trial, where observations are private."""
 
 
 @dataclass(frozen=True)
 class DescentSetup:
-    """All that a trial needs besides its seed."""
+    """The setup of a trial, without its seed."""
 
     descent: Descent
     graph: Graph
@@ -58,15 +58,15 @@ class DescentSetup:
     keep_bias: bool
     engine: str
     origin: Origin = Origin()
-    """What was done before."""
+    """The state from which the trial continues."""
     privacy: RandomizedResponse | None = None
     """The mechanism that randomizes observations before nodes use them."""
     faulty: FaultyNetwork | None = None
-    """What goes wrong, and whom it concerns; None if nothing does."""
+    """The faults and the nodes that they concern; None without faults."""
 
     @property
     def iterations(self) -> int:
-        """How many iterations a trial makes."""
+        """The number of iterations that a trial makes."""
         return int(self.checkpoints[-1]) - self.origin.iterations
 
     def schedule(self, seed: SeedSequence) -> Schedule:
@@ -80,7 +80,7 @@ class DescentSetup:
         )
 
     def start(self, seed: SeedSequence) -> DescentTrial:
-        """Return a trial that has not begun yet, or one that goes on from where it stopped."""
+        """Return a trial at its start, or at the state from which it continues."""
         return DescentTrial(self, seed)
 
 
@@ -107,7 +107,7 @@ def build_descent(name: str, descent: Descent) -> DescentEngine:
 
 
 class DescentRecord(Record):
-    """What one trial of learning leaves behind."""
+    """The results of one trial of learning."""
 
     def __init__(self, setup: DescentSetup) -> None:
         count, p = len(setup.checkpoints), setup.descent.problem.dimension
@@ -123,12 +123,12 @@ class DescentTrial(Trial[DescentRecord]):
 
     def __init__(self, setup: DescentSetup, seed: SeedSequence) -> None:
         self._setup, problem = setup, setup.descent.problem
-        # Models are judged by the problem itself, whatever a trial takes its gradients from.
+        # The problem itself judges models, also where a trial takes gradients of something else.
         self._judge = build_judge(setup.engine, problem)
         payload = Payload(column_count(problem.data), setup.descent.averaged, problem.set_sizes)
         meter = Meter(setup.graph, payload, compiled=setup.engine != "plain")
         origin, number = setup.origin, seed.spawn_key[-1]
-        if number in origin.reports:  # a trial that is continued keeps them
+        if number in origin.reports:  # a continued trial keeps its reports
             problem = problem.with_reports(origin.reports[number])
         else:
             problem = problem.for_trial(child(seed, TRIAL_PROBLEM))
@@ -142,7 +142,7 @@ class DescentTrial(Trial[DescentRecord]):
         record.reports = problem.reports
         timed = setup.descent.clock == "async"
         super().__init__(setup.checkpoints, schedule, meter, record, timed=timed)
-        if origin.states:  # pass over the exchanges made before, and take up the state after them
+        if origin.states:  # skip the exchanges made before, and restore the state after them
             for exchanges in schedule.skip(origin.iterations):
                 meter.count(*schedule.account(exchanges))
                 if self._spoil is not None:
@@ -156,7 +156,7 @@ class DescentTrial(Trial[DescentRecord]):
 
     def objectives(self, models: FloatArray) -> FloatArray:
         """Return the objective of every model, penalty included; NaN where it diverged."""
-        # Steps that are too long make models diverge: then the curves say so, without warnings.
+        # Steps that are too long make models diverge: the curves show this, without warnings.
         with np.errstate(over="ignore", invalid="ignore"):
             return self._judge.objectives(models) + penalties(self._descent.proximal, models)
 
@@ -187,11 +187,11 @@ class DescentTrial(Trial[DescentRecord]):
         record.state = now
 
     def _measure_bias(self, at: int, before: Snapshot, now: Snapshot) -> None:
-        """Write the mean over nodes of the gradient taken minus the gradient meant.
+        """Write the bias of gradients, averaged over nodes.
 
-        Taken: at the pair the node holds after the exchange; meant: of the node's share of the
-        objective, over all pairs. Both at the models before the iteration. With it goes the model
-        of the network's mean accumulator, T(mean z; gamma(t), t).
+        It is the gradient at the pair that the node holds after the exchange, minus the gradient
+        of the node's share of the objective, over all pairs; both are at the models before the
+        iteration. Also write the model of the network's mean accumulator, T(mean z; gamma(t), t).
         """
         record, problem, t = self.record, self._descent.problem, self.done - 1
         judge = self._judge if record.reports is None else problem
@@ -208,6 +208,6 @@ def disagreement(models: FloatArray) -> float:
 
 
 def penalties(proximal: Proximal, models: FloatArray) -> FloatArray:
-    """The penalty of every model; a constraint costs nothing, as averaged models obey it."""
+    """Return the penalty of every model; a constraint costs nothing, as averaged models obey it."""
     penalty = getattr(proximal, "penalty", proximal)
     return penalty.psi(models) if isinstance(penalty, L1 | SquaredL2) else np.zeros(len(models))

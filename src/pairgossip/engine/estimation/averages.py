@@ -53,7 +53,7 @@ class _ContinuizedEngine(Engine):
 
 
 class _TreeEngine(Engine):
-    """Sums up a tree, and the total down again."""
+    """Sums up a tree, and the total back down."""
 
     def __init__(self, problem: Problem) -> None:
         self._sums, self._made = problem.features.copy(), 0
@@ -79,7 +79,7 @@ def averaging_engine(problem: Problem, timetable: Timetable) -> Engine:
 
 
 class KnownItems:
-    """Who knows which of some items: learning one twice changes nothing.
+    """The items that each node knows; learning an item twice changes nothing.
 
     ``holders`` is the node that knows each item from the start.
     """
@@ -93,7 +93,7 @@ class KnownItems:
         self._missing = self.items - np.bincount(holders, minlength=nodes)
 
     def exchange(self, exchanges: PairArray) -> int | None:
-        """Carry out a block; return after how many exchanges all knew all, None if they do not."""
+        """Carry out a block; return the number of exchanges until all know all, or None."""
         ended = int(loops.unite(self._bits, self._missing, exchanges))
         return None if ended < 0 else ended
 
@@ -111,7 +111,7 @@ class CollectEngine(Engine):
         self._values = np.stack([pairs.matrix(part) for part in range(pairs.components)])
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
-        """Carry out a block of exchanges; return after how many of them all nodes knew all."""
+        """Carry out a block; return the number of exchanges until all know all, or None."""
         return self._known.exchange(exchanges[0])
 
     def estimates(self) -> FloatArray:
@@ -119,5 +119,5 @@ class CollectEngine(Engine):
         return means_of_known(self._known.table(), self._values)
 
     def learned(self) -> IntArray:
-        """Return how many nodes know each row."""
+        """Return the number of nodes that know each row."""
         return self._known.table().sum(axis=0).astype(np.int64)

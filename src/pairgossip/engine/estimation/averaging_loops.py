@@ -9,7 +9,7 @@ from pairgossip.engine.loops import average_at, ends, loop
 
 @loop
 def average(values, exchanges):  # type: ignore[no-untyped-def]
-    """Gossip averaging of one value per node."""
+    """Average one value per node by gossip."""
     for s in range(exchanges.shape[0]):
         i, j = ends(exchanges, s)
         mean = (values[i] + values[j]) / 2
@@ -19,7 +19,7 @@ def average(values, exchanges):  # type: ignore[no-untyped-def]
 
 @loop
 def average_rows(values, exchanges):  # type: ignore[no-untyped-def]
-    """Gossip averaging of several values per node."""
+    """Average several values per node by gossip."""
     for s in range(exchanges.shape[0]):
         i, j = ends(exchanges, s)
         for c in range(values.shape[1]):
@@ -51,7 +51,7 @@ def relax_values(values, exchanges, relaxation):  # type: ignore[no-untyped-def]
 def average_continuized(values, momentum, since, exchanges, first, rate, gain):  # type: ignore[no-untyped-def]
     """Average with a second register that is mixed in as time goes by.
 
-    Time counts exchanges of the whole network; ``since`` is when a node was last brought up to it.
+    Time counts exchanges of the whole network; ``since`` is the time of each node's last update.
     """
     for s in range(exchanges.shape[0]):
         now = first + s
@@ -74,7 +74,7 @@ def average_continuized(values, momentum, since, exchanges, first, rate, gain): 
 
 @loop
 def pass_sums(sums, counts, messages, made):  # type: ignore[no-untyped-def]
-    """Carry sums along a tree: its first n - 1 messages are added up, later ones tell the total."""
+    """Carry sums along a tree: the first n - 1 messages are added, later ones carry the total."""
     upward = len(counts) - 1
     for s in range(messages.shape[0]):
         sender = np.uint64(messages[s, 0])
@@ -89,8 +89,8 @@ def pass_sums(sums, counts, messages, made):  # type: ignore[no-untyped-def]
 def unite(known, missing, exchanges):  # type: ignore[no-untyped-def]
     """Let both nodes of every exchange know what either knew, as bits.
 
-    ``missing`` is how many items each node does not know yet. Return how many exchanges were made
-    when all knew all; -1 if some know less still.
+    ``missing`` is the number of items that each node does not know yet. Return the number of
+    exchanges until all nodes know all items, or -1 if some still do not.
     """
     waiting = 0
     for number in missing:
@@ -114,7 +114,7 @@ def unite(known, missing, exchanges):  # type: ignore[no-untyped-def]
 
 @loop
 def spread_largest(values, exchanges):  # type: ignore[no-untyped-def]
-    """Let both nodes of every exchange know the larger of their values."""
+    """Set both nodes of every exchange to the larger of their values."""
     for s in range(exchanges.shape[0]):
         i, j = ends(exchanges, s)
         for c in range(values.shape[1]):

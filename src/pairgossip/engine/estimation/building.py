@@ -1,4 +1,4 @@
-"""Which engine runs a method on a problem."""
+"""The choice of the engine that runs a method on a problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_engine(name: str, problem: Problem, method: Method, clock: str) -> Non
     is_compiled = clock in method.twins or (name == "fused" and method.compiles(clock))
     if name in ("fused", "tokens") and not is_compiled:
         raise InputError(
-            f"Engine '{name}' runs compiled code, and method '{method.name}' has none for "
+            f"Engine '{name}' runs compiled code, but method '{method.name}' has none for "
             f"the {clock} clock: use {{argument}}.",
             "engine",
             "auto",
@@ -35,10 +35,10 @@ def check_engine(name: str, problem: Problem, method: Method, clock: str) -> Non
 def build_engine(name: str, problem: Problem, how: Procedure, spoil: Spoil | None = None) -> Engine:
     """Build the engine of this name; "auto" takes the fastest that can run method and problem.
 
-    ``fused`` compiles the kernel into the loop (built-in kernels), ``tokens`` follows who holds
-    whose observation and evaluates any NumPy kernel on blocks of pairs, ``plain`` steps the
-    reference algorithms one exchange at a time and needs numpy only. ``spoil`` are faults on one
-    side of an exchange.
+    ``fused`` compiles the kernel into the loop (built-in kernels). ``tokens`` follows the held
+    observations and evaluates any NumPy kernel on blocks of pairs. ``plain`` runs the reference
+    algorithms one exchange at a time and needs numpy only. ``spoil`` are faults on one side of an
+    exchange.
     """
     method = how.method
     check_engine(name, problem, method, how.clock)
@@ -63,7 +63,7 @@ def build_engine(name: str, problem: Problem, how: Procedure, spoil: Spoil | Non
 
 
 def runs_in_place(name: str, how: Procedure) -> bool:
-    """Whether an engine of this name runs the method's own exchange."""
+    """Return whether an engine of this name runs the method's own exchange."""
     if how.timetable.name in how.method.schedules or how.clock not in how.method.in_place:
         return False
     forms = how.method.plain if name == "plain" else how.method.twins
@@ -71,7 +71,7 @@ def runs_in_place(name: str, how: Procedure) -> bool:
 
 
 def _build_flooding(problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
-    """Build an engine whose nodes learn first what they must know, if anything."""
+    """Build an engine whose nodes first learn the numbers that they need, if any."""
     if is_plain:
         return _flooding_first(PlainEngine(problem, how), problem, how, is_plain=True)
     with needed_for_speed():
@@ -81,7 +81,7 @@ def _build_flooding(problem: Problem, how: Procedure, *, is_plain: bool) -> Engi
 
 
 def _flooding_first(engine: Engine, problem: Problem, how: Procedure, *, is_plain: bool) -> Engine:
-    """Let nodes learn what they must know before an engine begins, if anything."""
+    """Wrap an engine so that nodes first learn the numbers that they need, if any."""
     numbers = len(problem.holders)
     if not numbers:
         return engine

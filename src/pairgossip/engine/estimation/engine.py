@@ -1,4 +1,4 @@
-"""What an engine of estimation is, and those that need numpy only."""
+"""The interface of engines of estimation, and the engines that need numpy only."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Procedure(NamedTuple):
     clock: str
     order: str = "update-first"
     weights: FloatArray | None = None
-    """Those of the nodes, for a method that weighs by picks."""
+    """The weights of the nodes, for a method that weighs by picks."""
     timetable: Timetable = RANDOM_EXCHANGES
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments that steps take besides those of the problem."""
+        """Return the arguments of steps, except those of the problem."""
         options = self.timetable.options()
         if self.method.updates == "either" and self.clock == "sync":
             options["order"] = self.order
@@ -38,14 +38,14 @@ class Engine:
     """A network in motion."""
 
     has_undefined = False
-    """Whether nodes may have no estimate yet, which is NaN then."""
+    """Whether nodes may have no estimate yet, but NaN."""
     is_compiled = True
     """Whether compiled code carries out the exchanges."""
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> int | None:
-        """Carry out a block of iterations; return after how many of them the run ended by itself.
+        """Carry out a block of iterations; return the number of iterations until the run ended.
 
-        None if it goes on.
+        Return None if it continues.
         """
         raise NotImplementedError
 
@@ -54,12 +54,12 @@ class Engine:
         raise NotImplementedError
 
     def learned(self) -> IntArray | None:
-        """Return how many nodes know each node's observation, where nodes collect them."""
+        """Return the number of nodes that know each observation, where nodes collect them."""
         return None
 
 
 class LoneNode(Engine):
-    """A network of one node, which meets nobody: its answer is its own pair."""
+    """A network of one node, whose answer is its own pair."""
 
     def __init__(self, problem: Problem) -> None:
         self._values = problem.own_values()
@@ -73,7 +73,7 @@ class LoneNode(Engine):
 
 
 class PlainEngine(Engine):
-    """Steps the algorithm of a method as written, one iteration at a time."""
+    """Runs the algorithm of a method as written, one iteration at a time."""
 
     is_compiled = False
 
@@ -106,20 +106,20 @@ class PlainEngine(Engine):
         return estimates
 
     def learned(self) -> IntArray | None:
-        """Return how many nodes know each node's observation, where nodes collect them."""
+        """Return the number of nodes that know each observation, where nodes collect them."""
         return None if self._plain.learned is None else self._plain.learned(self._state)
 
 
 Spread = Callable[[PairArray], int | None]
-"""Carries out a block of exchanges; says after how many all know all, None if they do not."""
+"""Carries out a block of exchanges; returns the number until all know all, or None."""
 
 
 class Flooding(Engine):
-    """Lets all nodes learn some numbers before the engine proper begins, on the same exchanges.
+    """Lets all nodes learn some numbers before the actual engine begins, on the same exchanges.
 
-    They pass on what they know: the extremes of the rows, say, without which they cannot lay
-    bins. ``spread`` lets nodes learn along exchanges. Along a tree it takes one way up and down,
-    whoever knows them first: ``needed`` messages.
+    Nodes pass on the numbers that they know, such as the extremes of the rows, without which they
+    cannot lay bins. ``spread`` lets nodes learn along exchanges. Along a tree it takes ``needed``
+    messages, once up and down, from any start.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Flooding(Engine):
     ) -> None:
         self.is_over = False
         self.exchanges = 0
-        """How many were made for it."""
+        """The number of exchanges made for it."""
         self._engine, self._numbers = engine, numbers
         self.has_undefined, self.is_compiled = engine.has_undefined, engine.is_compiled
         self._spread, self._needed = spread, needed
@@ -142,7 +142,7 @@ class Flooding(Engine):
         return self._engine.advance((exchanges[0][used:],))
 
     def _flood(self, exchanges: PairArray) -> int:
-        """Let nodes learn; return how many exchanges it took."""
+        """Let nodes learn; return the number of exchanges used."""
         if self._needed is None:
             ended = self._spread(exchanges)
         else:
@@ -152,16 +152,16 @@ class Flooding(Engine):
         return len(exchanges) if ended is None else ended
 
     def excess(self, averaged: int) -> int:
-        """Return how many numbers more a message carries than later on."""
+        """Return the number of numbers that a message carries more than later."""
         return self._numbers - averaged
 
     def estimates(self) -> FloatArray:
-        """Read every node's estimates once it is over, shape (n, components)."""
+        """Read every node's estimates after the flooding, shape (n, components)."""
         return self._engine.estimates()
 
 
 def plain_spread(nodes: int, holders: IntArray) -> Spread:
-    """Return what lets nodes learn numbers, of which ``holders`` know each from the start."""
+    """Return a `Spread` of numbers, each of which one of the ``holders`` knows from the start."""
     known = np.zeros((nodes, len(holders)), dtype=np.bool_)
     known[holders, np.arange(len(holders))] = True
 

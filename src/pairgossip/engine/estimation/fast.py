@@ -19,15 +19,14 @@ from pairgossip.kernels import Problem
 from pairgossip.order_statistics.ranking import Window
 
 _CACHE_LINE = 64
-"""Bytes that the processor reads at once: rows begin at a multiple of it."""
+"""The number of bytes that the processor reads at once: rows begin at a multiple of it."""
 
 
 class Loops(NamedTuple):
     """The loops of a method: on rows that hold observations, and on the values of new pairs.
 
-    Each is followed by the settings of a block that it takes after the exchanges or values:
-    ``start``, the number of updates that precede the first exchange, ``averages`` or
-    ``relaxation``.
+    After each are the settings of a block that it takes after the exchanges or values: ``start``,
+    the number of updates that precede the first exchange, ``averages`` or ``relaxation``.
     """
 
     fused: Callable[..., None]
@@ -37,7 +36,7 @@ class Loops(NamedTuple):
     has_sums: bool = False
     """Whether rows hold sums over all iterations, not estimates."""
     has_means: bool = False
-    """Whether rows hold the means of the nodes' own values besides."""
+    """Whether rows also hold the means of the nodes' own values."""
     reads_means: bool = False
     """Whether these means are the estimates."""
 
@@ -53,7 +52,7 @@ LOOPS = {
     Twin.TRACKING: _TRACKING,
     Twin.OWN_MEANS: _TRACKING._replace(reads_means=True),
 }
-"""The loops of the methods whose nodes meet in pairs; others have engines of their own."""
+"""The loops of methods whose nodes meet in pairs; other methods have their own engines."""
 
 
 class _PairEngine(Engine):
@@ -84,7 +83,7 @@ class FusedEngine(_PairEngine):
     A row holds the node's observation, its auxiliary observation, one sum per component kernel
     and the number of the update its sums include (asynchronous: estimates and number of picks;
     weighted: sums, the sum of weights, and the node's own weight).
-    On one column of data with one kernel that is 32 bytes. U2 keeps its two auxiliary
+    With one column of data and one kernel a row has 32 bytes. U2 keeps its two auxiliary
     observations in the first two fields.
     """
 
@@ -130,22 +129,22 @@ class FusedEngine(_PairEngine):
 
 
 def _aligned_zeros(rows: int, columns: int) -> FloatArray:
-    """Zeros that start on a cache line, so that a 32-byte row never straddles two."""
+    """Return zeros that start on a cache line, so that a 32-byte row never crosses two."""
     size = rows * columns * 8
     buffer = np.zeros(size + _CACHE_LINE, dtype=np.uint8)
     offset = -buffer.ctypes.data % _CACHE_LINE
     return buffer[offset : offset + size].view(np.float64).reshape(rows, columns)
 
 
-# The engine for any kernel: walk compiled once, kernel in NumPy on blocks of pairs.
+# The engine for any kernel: the walk is compiled once, NumPy evaluates the kernel on blocks.
 
 
 _NUMBERS_AT_ONCE = 1 << 13
-"""Numbers per array handed to the kernel: above 128 KB its memory is mapped anew each time."""
+"""The number of numbers per array for the kernel: memory above 128 KB is mapped again each time."""
 
 
 class TokenEngine(_PairEngine):
-    """Follows who holds whose observation; evaluates the kernel on each block's new pairs."""
+    """Follows the held observations, and evaluates the kernel on each block's new pairs."""
 
     def __init__(self, pairs: Problem, how: Procedure) -> None:
         super().__init__(how)
@@ -197,21 +196,21 @@ class TokenEngine(_PairEngine):
         return (self._rows[:, :K] + waiting * self._rows[:, K:-1]) / self._iterations
 
 
-# GoTrim: ranks by swapping, and averages along what they let count.
+# GoTrim: ranks by swapping, and averages of the numbers that count by rank.
 
 
 _TRIMMED_AT_ONCE = 1 << 12
-"""Exchanges whose pairs are evaluated together."""
+"""The number of exchanges whose pairs are evaluated together."""
 
 
 @loop
 def _trim(rows, nodes, values, numbers, low, high, weight, start, together):  # type: ignore[no-untyped-def]
     """Swap, rank, count and average along a block of exchanges.
 
-    A row is one node: its estimate, the sum of what it was told of its rank, what it is told now,
-    how often it was told, and what it counts for. ``together``: all nodes are told at every
-    exchange, not only the two. Then a node that takes no part is brought up to date when it next
-    does: what it counted for in between has come and gone again.
+    A row is one node: its estimate, the sum of its samples of its rank, the present sample, the
+    number of samples, and its counted number. With ``together`` all nodes take a sample at every
+    exchange, not only the two. Then the row of a node that takes no part is updated when it next
+    does: changes of its counted number in between cancel.
     """
     for s in range(nodes.shape[1]):
         for side in range(2):
@@ -232,7 +231,7 @@ def _trim(rows, nodes, values, numbers, low, high, weight, start, together):  # 
 
 
 class TrimEngine(Engine):
-    """Follows who holds whose observation, and what nodes count for by the ranks they estimate."""
+    """Follows the held observations, and the numbers that nodes count by their estimated ranks."""
 
     def __init__(self, pairs: Problem, clock: str) -> None:
         self._pairs, self._together = pairs, clock == "sync"
@@ -256,9 +255,9 @@ class TrimEngine(Engine):
 
     def estimates(self) -> FloatArray:
         """Read every node's estimate, shape (n, 1)."""
-        z, sums, now, told, counted = self._rows.T
+        z, sums, now, samples, counted = self._rows.T
         if not self._together or not self._made:
             return self._rows[:, :1].copy()
-        ranks = (sums + (self._made - told) * now) / self._made
+        ranks = (sums + (self._made - samples) * now) / self._made
         nodes = own_observations(len(z))
         return z[:, None] + self._window.counted(nodes, ranks[:, None]) - counted[:, None]

@@ -1,19 +1,20 @@
 """Compiled loops of estimation: first those that do not know the kernel, then those that do.
 
-Only module-level functions with plain arguments: their compiled code is kept on disk and reused by
-the next process. Everything inside a loop is inlined, because passing ``rows`` to a function that
-is not costs more than the arithmetic. Tuples have a length that the compiler knows.
+All functions are at module level with plain arguments: their compiled code is stored on disk and
+reused by the next process. Everything inside a loop is inlined, because passing ``rows`` to a
+function that is not inlined costs more than the arithmetic. The compiler knows the length of
+tuples.
 
 Loops that do not know the kernel take the values of new pairs; ``components`` is a tuple with one
 entry per component kernel, K in all. The others have the built-in kernels inside, selected by
 their numbers, ``formulas``. There a row of ``rows`` is one node: its observation, its auxiliary
-observation, one sum per component kernel, and the number of the last update those sums include.
+observation, one sum per component kernel, and the number of the last update in these sums.
 ``columns`` is the number of columns of an observation, or None for one: numba prunes branches on
-None, so the common case of one column compiles to code without column loops. Compiling takes as
-long as there are copies of a kernel's code: every loop has one of it, in a branch that is pruned
-before anything is inlined, and goes through the nodes of an exchange. The kernels on several
-columns are inlined by LLVM and not by numba, which halves the time to compile and costs nothing
-beside their arithmetic; those on one column would take twice as long.
+None, so the common case of one column compiles to code without column loops. The time to compile
+grows with the copies of a kernel's code: every loop has one copy, in a branch that is pruned before
+anything is inlined, and loops over the nodes of an exchange. LLVM, not numba, inlines the kernels
+on several columns, which halves the time to compile and costs nothing beside their arithmetic;
+kernels on one column would take twice as long that way.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ COMPILED = frozenset({
     RANKING_RISK, SCATTER_SQUARED, SCATTER_PLAIN, MIDPOINT, FIRST_APART, SECOND_APART, BOTH_APART,
     SECOND_AUC_ORDERED, spread.METRIC_LEARNING_RISK.number,
 })  # fmt: skip
-"""The formulas that are evaluated below; any other number would be taken for one of them."""
+"""The formulas that are evaluated below; other numbers would be mistaken for one of them."""
 
 
 @loop
@@ -106,7 +107,7 @@ def accumulate(rows, components, nodes, values, start, averages):  # type: ignor
 
 @loop
 def fold(rows, components, nodes, values):  # type: ignore[no-untyped-def]
-    """GoSta-async: both nodes average once, then fold their new value in.
+    """Run GoSta-async: both nodes average once, then fold in their new values.
 
     A row is one node: K estimates, and in the last place the number of picks.
     """
@@ -126,7 +127,7 @@ def fold(rows, components, nodes, values):  # type: ignore[no-untyped-def]
 
 @loop
 def fold_weighted(rows, components, nodes, values):  # type: ignore[no-untyped-def]
-    """Weighted GoSta: both nodes average once, then add their new value and its weight.
+    """Run weighted GoSta: both nodes average once, then add their new value and its weight.
 
     A row is one node: K sums of weighted values, the sum of weights, and the node's own weight.
     """
@@ -147,7 +148,7 @@ def fold_weighted(rows, components, nodes, values):  # type: ignore[no-untyped-d
 
 @loop
 def track(rows, components, nodes, values, relaxation):  # type: ignore[no-untyped-def]
-    """Tracking: both nodes add the change of their own mean to their estimate, then average.
+    """Run tracking: both nodes add the change of their own mean to their estimate, then average.
 
     A row is one node: K estimates, K means of its own values, and the number of picks.
     """
@@ -194,7 +195,7 @@ def crossings(exchanges, site_of):  # type: ignore[no-untyped-def]
 
 @inlined_by_llvm
 def _squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
-    """Squared distance between the first ``features`` columns of the pair in row ``k``."""
+    """Return the squared distance of the first ``features`` columns of the pair in row ``k``."""
     total = 0.0
     for c in range(features):
         total += (rows[k, c] - rows[k, d + c]) ** 2
@@ -203,9 +204,10 @@ def _squared_distance(rows, k, d, features):  # type: ignore[no-untyped-def]
 
 @inlined_by_llvm
 def _outcome_step(rows, k, d):  # type: ignore[no-untyped-def]
-    """Sign of the difference of outcomes (column 1); 0 unless the smaller is an event (column 2).
+    """Return the sign of the difference of outcomes (column 1), or 0.
 
-    A censored outcome is known to exceed an event at the same time.
+    It is 0 unless the smaller outcome is an event (column 2). A censored outcome is known to exceed
+    an event at the same time.
     """
     step = np.sign(rows[k, 1] - rows[k, d + 1])
     if d == 2:
@@ -217,7 +219,7 @@ def _outcome_step(rows, k, d):  # type: ignore[no-untyped-def]
 
 @inlined_by_llvm
 def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-def]
-    """The kernels on two or more columns, of which the last is often a label."""
+    """Return the value of a kernel on two or more columns, whose last one is often a label."""
     if formula == DISTANCE:
         return np.sqrt(_squared_distance(rows, k, d, d))
     step = rows[k, 0] - rows[k, d]
@@ -263,7 +265,7 @@ def labeled_value(formula, parameter, rows, k, d):  # type: ignore[no-untyped-de
 
 @inlined
 def number_value(formula, first, second):  # type: ignore[no-untyped-def]
-    """The kernels of two numbers."""
+    """Return the value of a kernel of two numbers."""
     if formula == MIDPOINT:
         return (first + second) / 2
     step = first - second
@@ -272,7 +274,7 @@ def number_value(formula, first, second):  # type: ignore[no-untyped-def]
 
 @loop
 def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  # type: ignore[no-untyped-def]
-    """GoSta-sync (``averages``) and U1-gossip; ``start``: updates before the first exchange."""
+    """Run GoSta-sync (``averages``) or U1-gossip; ``start``: updates before the first exchange."""
     d = 1 if columns is None else columns
     last = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
@@ -296,13 +298,13 @@ def one_walk(rows, columns, formulas, parameters, exchanges, start, averages):  
 
 @loop
 def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  # type: ignore[no-untyped-def]
-    """U2-gossip: two auxiliary observations per node, each on its own walk."""
+    """Run U2-gossip: two auxiliary observations per node, each on its own walk."""
     d = 1 if columns is None else columns
     last = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
         i, j = ends(exchanges, s)
         k, m = ends(others, s)
-        # A node in both exchanges is brought up to date twice; the second time adds nothing.
+        # A node in both exchanges is updated twice; the second time adds nothing.
         for node in (i, j, k, m):
             # Add what the unchanged pair contributed since the sums were last touched.
             elapsed = start + s - rows[node, last]
@@ -321,7 +323,7 @@ def two_walks(rows, columns, formulas, parameters, exchanges, others, start):  #
 
 @loop
 def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore[no-untyped-def]
-    """GoSta-async: the last two parts of a row are estimates and the number of picks."""
+    """Run GoSta-async: the last two parts of a row are estimates and the number of picks."""
     d = 1 if columns is None else columns
     picks = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
@@ -344,7 +346,7 @@ def gosta_async(rows, columns, formulas, parameters, exchanges):  # type: ignore
 
 @loop
 def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # type: ignore[no-untyped-def]
-    """Tracking: after the estimates of a row come the number of picks and the node's own means."""
+    """Run tracking: after the estimates of a row are the number of picks and the own means."""
     d = 1 if columns is None else columns
     picks = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
@@ -368,7 +370,7 @@ def tracking(rows, columns, formulas, parameters, exchanges, relaxation):  # typ
 
 @loop
 def weighted_gosta(rows, columns, formulas, parameters, exchanges):  # type: ignore[no-untyped-def]
-    """Weighted GoSta: after the sums of a row come the sum of weights and the node's own weight."""
+    """Run weighted GoSta: after the sums of a row are the sum of weights and the own weight."""
     d = 1 if columns is None else columns
     total = 2 * d + len(formulas)
     for s in range(exchanges.shape[0]):
@@ -404,4 +406,4 @@ def sums_at(rows, columns, formulas, parameters, now, sums):  # type: ignore[no-
 
 
 track_products = loop(row_products.advance)
-"""The products of rows' half means, averaged along their changes."""
+"""Averages the products of rows' half means along their changes."""

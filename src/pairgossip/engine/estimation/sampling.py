@@ -1,4 +1,4 @@
-"""What nodes learn of the sampling error of their estimates, on the exchanges of the run."""
+"""The sampling errors that nodes learn for their estimates, on the exchanges of the run."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pairgossip.inference import row_products
 from pairgossip.kernels import Problem
 
 _AT_ONCE = 1 << 12
-"""Exchanges whose pairs are evaluated together."""
-_LARGEST = 1e150
-"""Squares of larger numbers leave the floating range."""
+"""The number of exchanges whose pairs are evaluated together."""
+_LARGEST_SQUARED = 1e150
+"""The largest number whose square does not overflow."""
 
 
 class Visits(NamedTuple):
-    """What nodes saw in a block of exchanges."""
+    """The visits of rows at nodes in a block of exchanges."""
 
     exchanges: PairArray
     nodes: IntArray
-    """Who was visited, shape (2, m)."""
+    """The nodes that were visited, shape (2, m)."""
     both: FloatArray
-    """The values at the pairs they met, both ways, shape (2, m, K)."""
+    """The values at their new pairs, summed over both orders, shape (2, m, K)."""
 
 
 class Visitors:
-    """Follows which rows visit which nodes; None for ``loops`` runs without numba."""
+    """Follows the rows that visit nodes; with ``loops=None`` without numba."""
 
     def __init__(self, pairs: Problem, loops: Any) -> None:
         self._pairs = pairs
@@ -39,7 +39,7 @@ class Visitors:
         self._held = own_observations(pairs.n)
 
     def follow(self, exchanges: PairArray) -> Iterator[Visits]:
-        """Swap along exchanges; yield who was visited, and h both ways at each new pair."""
+        """Swap along exchanges; yield the visited nodes, and h in both orders at each new pair."""
         for start in range(0, len(exchanges), _AT_ONCE):
             piece = exchanges[start : start + _AT_ONCE]
             nodes, held = np.empty((2, 2, len(piece)), dtype=np.intp)
@@ -51,20 +51,20 @@ class Visitors:
 
 
 class RowErrors:
-    """Lets the network average products of row means, and the marks of rows.
+    """Lets the network average products of row means, and marks of rows.
 
     Parameters
     ----------
     pairs
         The problem of the trial.
     clusters
-        The cluster of every node, whose rows may depend on each other; None if each is its own.
+        The cluster of every node, in which rows may be dependent; None if each is its own.
     relaxation
-        How far two nodes move toward each other's averages.
+        The part of the way that two nodes move to each other's averages.
     loops
         The compiled loops; None to run without numba.
     seed
-        What the marks are drawn from.
+        The seed of the marks.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class RowErrors:
         self._advance = row_products.advance if loops is None else loops.track_products
         self._relaxation = relaxation
         of = own_observations(pairs.n) if clusters is None else clusters
-        # A site with a set of rows counts for as many nodes as these.
+        # A site with a set of rows counts like this number of nodes.
         sizes, rows = np.bincount(of).astype(np.float64), pairs.set_sizes
         if rows is not None:
             sizes = np.asarray(rows * (pairs.n / rows.sum()))
@@ -87,7 +87,7 @@ class RowErrors:
         self._spread = float(sizes @ sizes) / pairs.n
         self._factors = _factors(pairs) if clusters is None else None
         self._correction = len(sizes) / (len(sizes) - 1) if len(sizes) > 1 else np.nan
-        if self._factors is not None:  # products are of scaled means, averages of the means
+        if self._factors is not None:  # products use scaled means, averages plain ones
             sizes, self._correction = sizes / self._factors, 1.0
         self._kurtosis = _kurtosis(pairs, len(sizes))
         self._state = row_products.init(of, sizes, pairs.components, _draw_marks(of, seed))
@@ -100,40 +100,40 @@ class RowErrors:
         self._advance(self._state, visits.exchanges, both, self._relaxation)
 
     def averages(self) -> FloatArray | None:
-        """Return what each node sees of the components' averages, where clusters are of one row.
+        """Return each node's averages of the components, where clusters are single rows.
 
-        They come from the very visits that the products come from: noise that both share cancels.
+        They come from the same visits as the products, so that their common noise cancels.
         """
         if not self._are_rows:
             return None
-        return self._tracked[:, -self._pairs.components :] / 2
+        return self._products[:, -self._pairs.components :] / 2
 
     @property
-    def _tracked(self) -> FloatArray:
+    def _products(self) -> FloatArray:
         """The averages of products and sums."""
         return self._state.z[:, : -row_products.MARKS]
 
     def widening(self) -> FloatArray:
-        """Return by what each node multiplies its error, for rows that have not come around."""
+        """Return the factor of each node's error, for rows that have not visited it yet."""
         return row_products.widening(self._state.z[:, -row_products.MARKS :], self._kurtosis)
 
     def errors(self, averages: FloatArray) -> FloatArray:
-        """Return the sampling error of each node, widened, given averages, shape (n, K).
+        """Return the widened sampling error of each node, given averages, shape (n, K).
 
-        NaN where what it sees does not tell, as after few visits.
+        It is NaN where the node's visits do not give one, as after few visits.
         """
         assert self._pairs.kernel is not None
         slopes = self._pairs.kernel.slopes(averages)
         with np.errstate(over="ignore", invalid="ignore"):
             largest = np.abs(averages * slopes).max()
-        if largest > _LARGEST or not np.isfinite(self._state.z).all():
+        if largest > _LARGEST_SQUARED or not np.isfinite(self._state.z).all():
             raise InputError(
-                "What rows add to the statistic is so large that its squares leave the floating "
-                "range: divide the data by a power of ten, or leave {argument} out.",
+                "The contributions of rows to the statistic are so large that their squares "
+                "overflow: divide the data by a power of ten, or leave {argument} out.",
                 "interval",
             )
         with np.errstate(invalid="ignore"):
-            seen = row_products.variance(self._tracked, averages, slopes, self._spread)
+            seen = row_products.variance(self._products, averages, slopes, self._spread)
             seen = np.where(seen > 0, seen, np.nan)
         return np.sqrt(seen * self._correction / self._pairs.n) * self.widening()
 
@@ -146,7 +146,7 @@ def _walk(exchanges: PairArray, held: IntArray, nodes: IntArray, tokens: IntArra
 
 
 def _draw_marks(clusters: IntArray, seed: SeedSequence) -> FloatArray:
-    """Return the marks of every node, the same in a cluster; none tells anything if all are one."""
+    """Return the marks of every node, the same in a cluster; 0 if there is only one cluster."""
     random, scores = np.random.default_rng(seed), np.linspace(-1, 1, clusters.max() + 1)
     drawn = [random.permutation(scores)[clusters] for _ in range(row_products.MARKS)]
     marks = np.column_stack(drawn) - np.mean(drawn, axis=1)
@@ -162,10 +162,10 @@ def _kurtosis(pairs: Problem, count: int) -> float:
 
 
 def _factors(pairs: Problem) -> FloatArray | None:
-    """Return by what to multiply rows' means so that their squares add up to the variance.
+    """Return the factors of rows' means for which their squares add up to the variance.
 
-    A row of weight w stands for w equal ones, whose squares add up, not their sums. Rows of each
-    class are a sample of their own, with one degree of freedom less than rows.
+    A row of weight w represents w equal rows, whose squares add up, not their sums. The rows of
+    each class are a separate sample, with one degree of freedom less than rows.
     """
     weights, classes = pairs.weights, pairs.classes
     if weights is None and classes is None:
@@ -177,17 +177,17 @@ def _factors(pairs: Problem) -> FloatArray | None:
 
 
 class SeenErrors:
-    """How far nodes may still be from the exact value, by how far their estimates have moved.
+    """The distances of nodes from the exact value, estimated from the moves of their estimates.
 
-    A node that halves its error with every doubling of the exchanges, or does better, moves about
-    as far in the second half of its exchanges as it has still to go, or further.
+    A node that at least halves its error with every doubling of the exchanges moves, in the second
+    half of its exchanges, about as far as its remaining error, or farther.
     """
 
     def __init__(self) -> None:
         self._earlier: list[tuple[int, FloatArray]] = []
 
     def move(self, iterations: int, estimates: FloatArray) -> FloatArray:
-        """Note estimates; return how far each was off in the second half of the run so far."""
+        """Store estimates; return the largest move of each in the second half of the run so far."""
         self._earlier = [known for known in self._earlier if 2 * known[0] >= iterations]
         moved = [np.abs(estimates - before) for _, before in self._earlier]
         self._earlier.append((iterations, estimates))

@@ -1,4 +1,4 @@
-"""One trial of an estimation: its engine, and what is measured at its checkpoints."""
+"""One trial of an estimation: its engine, and the measurements at its checkpoints."""
 
 from __future__ import annotations
 
@@ -47,18 +47,20 @@ from pairgossip.kernels import Problem
 from pairgossip.privacy.moments import PrivacyError
 
 MESSAGES_OF_COLLECTING = 3
-"""Per exchange: what one knows; what the other knows, with the rows the one lacks; the others."""
+"""Messages per exchange: the first node's list of rows; the second node's list, with the rows that
+the first lacks; the rows that the second lacks."""
 LARGEST_COLLECTION = 4_000
-"""Nodes: the values of all pairs are kept, and every checkpoint takes n^3 operations."""
+"""The largest number of nodes that collect: the values of all pairs are stored, and every
+checkpoint takes n^3 operations."""
 ENOUGH = 0.1
-"""Gossip to a smaller part of the sampling error is wasted messages."""
+"""The gossip error, relative to the sampling error, at which further messages are not worth it."""
 BYTES_PER_NAME = 4
-"""Which node an observation belongs to, where it is passed on by name."""
+"""The bytes for the number of an observation's node, where observations are passed on by name."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a trial needs besides its seed."""
+    """The setup of a trial, without its seed."""
 
     problem: Problem
     graph: Graph
@@ -71,10 +73,10 @@ class Setup:
     keep_history: bool
     engine: str
     privacy_error: PrivacyError | None = None
-    """The error that reports are expected to add, where observations are private."""
+    """The expected error of reports, where observations are private."""
     timetable: Timetable = RANDOM_EXCHANGES
     level: float | None = None
-    """The level of intervals, if nodes are to learn their sampling errors."""
+    """The level of intervals, if nodes learn their sampling errors."""
     stops_early: bool = False
     """Whether a trial ends when all nodes have enough."""
     tests: bool = False
@@ -84,24 +86,24 @@ class Setup:
     exact_error: float = np.nan
     """The sampling error of the exact value, which nodes that know all rows can compute."""
     node_test: NodeTest | None = None
-    """How nodes test a statistic of order by its law under the null."""
+    """The test of a statistic of order by its law under the null, at each node."""
     timed: bool = True
-    """Whether the record tells at what times checkpoints are, where clocks are asynchronous."""
+    """Whether the record has the times of checkpoints, where clocks are asynchronous."""
     faulty: FaultyNetwork | None = None
-    """What goes wrong, and whom it concerns; None if nothing does."""
+    """The faults and the nodes that they concern; None without faults."""
 
     @property
     def iterations(self) -> int:
-        """How many iterations a trial makes."""
+        """The number of iterations that a trial makes."""
         return int(self.checkpoints[-1])
 
     def start(self, seed: SeedSequence) -> EstimationTrial:
-        """Return a trial that has not begun yet."""
+        """Return a trial at its start."""
         return EstimationTrial(self, seed)
 
     @property
     def course(self) -> Course:
-        """What theory asks of the exchanges; raise `InputError` if it does not know the faults."""
+        """The course of the exchanges for theory; raise `InputError` for faults without theory."""
         table, loss = self.timetable, 0.0
         if self.faulty is not None:
             faults, loss = self.faulty.faults, self.faulty.faults.loss
@@ -109,13 +111,13 @@ class Setup:
             is_alike = table.name == RANDOM and is_fixed
             if str(faults) != str(Faults(loss=loss)) or not is_alike:
                 raise InputError(
-                    f"No theory of a network with these faults is known ({faults}): measure it."
+                    f"No theory is known for a network with these faults ({faults}): measure it."
                 )
         return Course(self.law, table.name, table.sweep, table.stride, loss)
 
     @property
     def procedure(self) -> Procedure:
-        """The method as it is carried out."""
+        """The method with the settings of the run."""
         weights = None
         if self.method.weighs_by_picks and self.graph.n > 1:
             weights = weighted_gosta.weights(self.graph.pick_probabilities(self.law))
@@ -135,15 +137,15 @@ class Setup:
         )
 
     def spoil(self, seed: SeedSequence) -> Spoil | None:
-        """Return what goes wrong on one side of exchanges; liars' rows are false from the start."""
+        """Return the faults on one side of exchanges; None where liars just have false rows."""
         return None if self.method.collects else spoil_trial(self.faulty, seed)
 
     def meter(self) -> Meter:
-        """Return a new meter of what a trial sends."""
+        """Return a new meter of a trial's traffic."""
         problem, method = self.problem, self.method
         payload = Payload(
             problem.dimension if method.swaps else 0,
-            method.numbers_averaged(problem.components) + self._tracked,
+            method.numbers_averaged(problem.components) + self._numbers_for_errors,
             problem.set_sizes if method.swaps else None,
             -(-problem.n // 8) if method.collects else 0,
             MESSAGES_OF_COLLECTING if method.collects else self.timetable.messages_per_exchange,
@@ -153,12 +155,12 @@ class Setup:
 
     @property
     def learns_rows(self) -> bool:
-        """Whether nodes learn of their sampling errors by what visiting rows tell them."""
+        """Whether nodes learn their sampling errors from visiting rows."""
         return self.level is not None and self.method.tracks_rows
 
     @property
-    def _tracked(self) -> int:
-        """How many numbers more a message carries for sampling errors."""
+    def _numbers_for_errors(self) -> int:
+        """The number of additional numbers in a message, for sampling errors."""
         if not self.learns_rows:
             return 0
         count = row_products.numbers_per_node(self.problem.components) + row_products.MARKS
@@ -166,7 +168,7 @@ class Setup:
 
 
 class Measures(NamedTuple):
-    """How far the estimates of all nodes are off, over the nodes that have one."""
+    """The errors of all nodes' estimates, over the nodes that have one."""
 
     mean: float
     spread: float
@@ -178,9 +180,9 @@ class Measures(NamedTuple):
 def measure(
     estimates: FloatArray, target: float | FloatArray, faulty: FaultyNetwork | None = None
 ) -> Measures:
-    """Compare estimates with their target; those that are still undefined (NaN) are left out.
+    """Compare estimates with their target, without those that are still undefined (NaN).
 
-    So are those of liars and crashed nodes, if there are any.
+    Liars and crashed nodes are left out too.
     """
     if faulty is not None:
         estimates = estimates[faulty.honest]
@@ -191,7 +193,7 @@ def measure(
         estimates, deviation = estimates[defined], deviation[defined]
     if not deviation.size:
         return Measures(np.nan, np.nan, np.nan)
-    # Where every node has a target of its own, nodes differ even without error.
+    # Where every node has its own target, nodes differ even without error.
     differing = deviation if np.ndim(target) else estimates
     return Measures(
         mean(estimates),
@@ -201,14 +203,14 @@ def measure(
 
 
 class TrialRecord(Record):
-    """What one trial of an estimation leaves behind."""
+    """The results of one trial of an estimation."""
 
     def __init__(self, setup: Setup) -> None:
         checkpoints, nodes = len(setup.checkpoints), setup.graph.n
         super().__init__(checkpoints)
         self.mean, self.spread, self.error, self.honest_error = np.full((4, checkpoints), np.nan)
         self.private_value = np.nan
-        """The statistic of the trial's reports, which its nodes agree on in the end."""
+        """The statistic of the trial's reports, to which its nodes converge."""
         self.estimates = np.full(nodes, np.nan)
         self.sampling_error, self.site_error, self.gossip_error = np.full((3, nodes), np.nan)
         self.widening = np.ones(nodes)
@@ -216,9 +218,9 @@ class TrialRecord(Record):
         self.interval_low, self.interval_high, self.p_value = np.full((3, nodes), np.nan)
         self.null_error = np.full(nodes, np.nan)
         self.ties: tuple[FloatArray, FloatArray] | None = None
-        """How many rows nodes take for tied, of few rows that a test counts."""
+        """The numbers of rows that nodes take for tied, for a test that counts orders."""
         self.enough = 0
-        """After how many iterations all nodes had enough; 0 if that did not happen."""
+        """The number of iterations until all nodes had enough; 0 if that did not happen."""
         self.history = np.full((checkpoints, nodes), np.nan) if setup.keep_history else None
 
 
@@ -246,7 +248,7 @@ class EstimationTrial(Trial[TrialRecord]):
         )
 
     def _follow_rows(self, problem: Problem, seed: SeedSequence) -> None:
-        """Follow what visiting rows tell of the sampling errors by row, and by site."""
+        """Follow visiting rows, for the sampling errors by row and by site."""
         setup, compiled = self._setup, None
         if setup.engine != "plain":
             with needed_for_speed():
@@ -265,24 +267,25 @@ class EstimationTrial(Trial[TrialRecord]):
         if self._floods or (self.done == 0 and not self._setup.method.averages):
             return np.full(problem.n, np.nan)
         if self._setup.method.collects and self.done == self._schedule.lost:
-            return np.full(problem.n, np.nan)  # nobody has met yet
+            return np.full(problem.n, np.nan)  # no two nodes have met yet
         values = self._engine.estimates()
         # Otherwise only the ratio of two kernels may be undefined, while its denominator is zero.
         is_wrong = np.isinf(values) if self._engine.has_undefined else ~np.isfinite(values)
         if is_wrong.any():
             raise InputError(
-                "The estimates left the floating range: the kernel returned NaN or an infinite "
-                "value for some pair, or the data are so large that sums of them overflow."
+                "The estimates are not finite: the kernel returned NaN or an infinite value for "
+                "some pair, or sums of the data overflow. Correct the kernel, or divide the data "
+                "by a power of ten."
             )
         return problem.read(values)
 
     def read_averages(self) -> FloatArray | None:
-        """Return the averages that every node has; None while nodes learn where the rows lie."""
+        """Return every node's averages; None while nodes still learn where the rows lie."""
         return None if self._floods else self._engine.estimates()
 
     @property
     def _floods(self) -> bool:
-        """Whether nodes still learn numbers without which they have no estimates."""
+        """Whether nodes still learn the numbers that they need for estimates."""
         return isinstance(self._engine, Flooding) and not self._engine.is_over
 
     def _exchange(self, exchanges: tuple[PairArray, ...]) -> int | None:
@@ -295,7 +298,7 @@ class EstimationTrial(Trial[TrialRecord]):
         return self._engine.advance(exchanges)
 
     def has_enough(self) -> bool:
-        """Tell whether the trial ends because all nodes have enough."""
+        """Return whether the trial ends because all nodes have enough."""
         record = self.record
         if not self._setup.stops_early or record.enough:
             return False
@@ -304,7 +307,7 @@ class EstimationTrial(Trial[TrialRecord]):
         return record.enough > 0
 
     def traffic(self) -> tuple[int, ...]:
-        """Return what was sent until now; collected rows and what floods are not in the payload."""
+        """Return the traffic until now, with collected rows and flooded numbers."""
         *others, sent = self._meter.counts
         problem = self._setup.problem
         if isinstance(self._engine, Flooding):
@@ -341,7 +344,7 @@ class EstimationTrial(Trial[TrialRecord]):
             record.history[at] = estimates
 
     def _measure_errors(self, at: int, estimates: FloatArray) -> None:
-        """Write down what nodes see of the two errors: of the sample, and of gossip."""
+        """Record the two errors that nodes estimate: of the sample, and of gossip."""
         record = self.record
         if record.enough:  # nothing has changed since
             record.trial_gossip_error[at] = record.trial_gossip_error[at - 1]
@@ -359,7 +362,7 @@ class EstimationTrial(Trial[TrialRecord]):
         record.trial_sampling_error[at] = root_mean_square(record.sampling_error)
 
     def _averages(self) -> FloatArray:
-        """Return what each node knows of the components' averages, for its sampling error."""
+        """Return each node's averages of the components, for its sampling error."""
         seen = None if self._rows is None else self._rows.averages()
         return self._engine.estimates() if seen is None else seen
 
@@ -373,14 +376,14 @@ class EstimationTrial(Trial[TrialRecord]):
             self.record.interval_low, self.record.interval_high = low, high
             self.record.p_value = unknown if p is None else p
             return error
-        if self._rows is None:  # rows are collected: those who know all compute it
+        if self._rows is None:  # rows are collected: nodes that know all rows compute it
             learned = self._engine.learned()
             everyone = learned is not None and learned.min() == problem.n
             return np.full(problem.n, self._setup.exact_error) if everyone else unknown
         return self._without_noise(self._rows.errors(averages))
 
     def _without_noise(self, seen: FloatArray) -> FloatArray:
-        """Return the errors of the sample: those of private reports are of their noise too."""
+        """Return the errors of the sample, without the noise of private reports."""
         if self._setup.privacy_error is None:
             return seen
         noise = self._setup.privacy_error.standard_error

@@ -1,8 +1,8 @@
 """Counts of ordered pairs: the compiled twins of the splits in `pairgossip.kernels.orders`.
 
-Ranks are split by one bit after another, highest first, always keeping their order. They are
-distinct and there are as many as places, so that it is known where every half begins. What is
-added, and in which order, is what NumPy adds there: results agree to the last bit.
+Ranks are split by one bit after another, highest first, in a stable way. They are distinct, and
+there are as many as places, so that the start of every half is known. Terms and their order are the
+same as in the NumPy code: results agree to the last bit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def lay_out(places, counts, others, their_counts):  # type: ignore[no-untyped-de
         order[starts[places[row]]] = row
         starts[places[row]] += 1
     ends = np.cumsum(their_counts)
-    for at in range(n):  # of equal ones the later one ranks lower
+    for at in range(n):  # among equal ones the later one ranks lower
         other = others[order[at]]
         ends[other] -= 1
         ranks[at] = ends[other]
@@ -67,9 +67,9 @@ def count_ascents(ranks, marked):  # type: ignore[no-untyped-def]
 
 @loop
 def weigh_ascents(ranks, above, below):  # type: ignore[no-untyped-def]
-    """For every place weigh the later places of higher rank, and the earlier ones of lower."""
+    """Sum, for every place, weights of later places of higher, and earlier ones of lower rank."""
     n = len(ranks)
-    # Rank, the two weights, and the two sums of a place move together: one line of memory.
+    # The rank, the two weights and the two sums of a place move together, in one line of memory.
     row, split = np.empty((n, 5)), np.empty((n, 5))
     for place in range(n):
         row[place, 0] = ranks[place]

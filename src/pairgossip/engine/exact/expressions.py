@@ -1,12 +1,12 @@
-"""What a function of a pair computes: its elementary operations, each written down once.
+"""The computation of a function of a pair: its elementary operations, each stored once.
 
-A term is a number: of the operation that gives it, counted from 1, negative for its negative.
-Terms are kept in one form, in which a - b is the negative of b - a, a + b is b + a, and |-a| is
-|a|. All of these hold to the last bit, but for the sign of zero, which only divisions show: what
-is divided by zero is NaN here, so that two functions with the same term are equal.
+A term is the number of the operation that gives it, counted from 1, and negative for its negative.
+Terms have one form, in which a - b is the negative of b - a, a + b is b + a, and |-a| is |a|. All
+of these hold to the last bit, except for the sign of zero, which only divisions show: here division
+by zero gives NaN, so that two functions with the same term are equal.
 
-Other libraries round other functions otherwise. What jumps, such as a comparison, would turn a
-difference in the last bit into one of all bits, and is asked for exact terms only.
+Other libraries round some functions differently. Operations that jump, such as comparisons, would
+turn a difference in the last bit into a large one, so they accept exact terms only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ Term = int
 
 BOOL, INTEGER, FLOAT = "b", "i", "f"
 MOST_OPERATIONS = 400
-"""Longer functions take too long to compile, such as those of hundreds of columns."""
+"""The largest number of operations; longer functions take too long to compile, such as those of
+hundreds of columns."""
 
 _COMMUTE = frozenset({"add", "multiply", "minimum", "maximum", "hypot", "equal", "not_equal"})
 _LOGIC = {"and": "&", "or": "|", "xor": "!="}
@@ -49,34 +50,34 @@ CALLED = frozenset(
         *(_ODD - {"sign", "tanh"}),
     }
 )
-"""Functions that compiled code calls by NumPy's name."""
+"""The functions that compiled code calls by NumPy's name."""
 _ROUNDED = CALLED - {"sqrt", "absolute", "floor", "ceil"} | {"exp", "tanh", "power"}
 _JUMPING = frozenset({"less", "less_equal", "equal", "not_equal", "floor", "ceil", "sign"})
 
 
 class Untraceable(BaseException):
-    """Something that the elementary operations do not say; the function is then called itself.
+    """Raised where elementary operations are not enough; the function itself is then called.
 
-    No `Exception`, which the function could catch and go another way.
+    It is not an `Exception`, which the function could catch.
     """
 
 
 class Operation(NamedTuple):
-    """One elementary operation on terms, or one of the numbers that there are at first."""
+    """One elementary operation on terms, or one of the inputs."""
 
     name: str
     terms: tuple[Term, ...] = ()
     text: str = ""
-    """What a number that is there at first is called."""
+    """The name of an input."""
 
 
 class Expressions:
-    """Operations in the order in which they are done; each is there once.
+    """Operations in their order, each stored once.
 
     Attributes
     ----------
     constants
-        The numbers that the function knows: compiled code takes them as arguments.
+        The constants of the function: compiled code takes them as arguments.
     """
 
     def __init__(self) -> None:
@@ -85,9 +86,9 @@ class Expressions:
         self._fixed: set[Term] = set()
         self._inexact: set[Term] = set()
 
-    def given(self, name: str) -> Term:
-        """Return the term of a number that is there at first."""
-        return self._find(Operation("given", text=name))
+    def find_input(self, name: str) -> Term:
+        """Return the term of an input."""
+        return self._find(Operation("input", text=name))
 
     def constant(self, value: float) -> Term:
         """Return the term of a constant."""
@@ -95,16 +96,16 @@ class Expressions:
             raise Untraceable
         if value not in self.constants:
             self.constants.append(value)
-        term = self.given(f"c{self.constants.index(value)}")
+        term = self.find_input(f"c{self.constants.index(value)}")
         self._fixed.add(term)
         return term
 
     def mark_inexact(self, term: Term) -> None:
-        """Say that the last bits of a term may differ from those that NumPy finds."""
+        """Mark a term whose last bits may differ from NumPy's."""
         self._inexact.add(abs(term))
 
     def apply(self, name: str, *terms: Term) -> Term:
-        """Return the term of an operation, in its one form."""
+        """Return the term of an operation, in its standard form."""
         if name == "subtract":
             return self.apply("add", terms[0], -terms[1])
         if name in ("negative", "positive"):
@@ -129,7 +130,7 @@ class Expressions:
         return sign * self._operate(name, *terms)
 
     def lines(self, result: Term) -> tuple[list[str], str]:
-        """Return what computes a term, line by line, and how the term is called then."""
+        """Return the lines of code that compute a term, and its name there."""
         operations = list(self._known)
         needed, waiting = set(), [abs(result)]
         while waiting:

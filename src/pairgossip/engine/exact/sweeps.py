@@ -1,8 +1,8 @@
 """Users' own functions of pairs, compiled: their sums over all pairs, by rows.
 
-A function that can be followed (`tracing`) becomes one loop over pairs without any block of
-values. Rows are summed side by side, which a processor does several at a time, over the others in
-always the same order: sums do not depend on how many threads share the rows.
+A function that can be traced (`tracing`) becomes one loop over pairs without any block of values.
+Rows are summed side by side, several at a time in the processor, over the other rows in a fixed
+order: sums do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from pairgossip.kernels.exact import scattered_pairs
 from pairgossip.kernels.kernel import Kernel, evaluate
 
 _STRIP, _CHUNK = 512, 512
-"""How many rows are summed side by side, and over how many others before sums are added up."""
+"""The number of rows summed side by side, and the number of other rows per partial sum."""
 _PAIRS_TRIED = 1024
-"""At how many pairs the compiled function must give what the function gives."""
+"""The number of pairs at which the compiled function is compared with the original."""
 
-_AT_ONCE, _SHORT = 4, 24
-"""How many others a row meets at once, where a function has few enough operations."""
+_AT_ONCE, _MOST_LINES = 4, 24
+"""The number of other rows in one step, and the most operations of a function for such steps."""
 
 _SWEEP = """
 def sweep(table, weights, constants, start, stop, begin, end, sums):
@@ -52,32 +52,32 @@ def sweep(table, weights, constants, start, stop, begin, end, sums):
 """
 
 _OF_ONE = re.compile(r"\b[ty]\d+\b")
-"""What is another number for every other row."""
+"""The names of numbers that differ between the other rows."""
 
 
 _Range = tuple[int, int]
 
 
 class PairLoop(NamedTuple):
-    """A compiled function of pairs with the numbers it knows, and the columns of the rows."""
+    """A compiled function of pairs with its constants, and the columns of the rows."""
 
     loop: Callable[..., None]
     constants: FloatArray
     symmetric: bool
     table: FloatArray
-    """One line per column; the last row is there again, to fill up, and has no weight."""
+    """One line per column; copies of the last row pad it, and have no weight."""
 
     def weigh(self, weights: FloatArray) -> FloatArray:
         """Return the weights of all rows of the table."""
         return np.append(weights, np.zeros(self.table.shape[1] - len(weights)))
 
     def add(self, rows: _Range, others: _Range, weights: FloatArray, sums: FloatArray) -> None:
-        """Add to the sums of some rows what they have with some others, from a multiple of 4."""
+        """Add, to the sums of some rows, their pairs with some others from a multiple of 4 on."""
         self.loop(self.table, weights, self.constants, *rows, *others, sums)
 
 
 def sum_pairs(kernel: Kernel, data: FloatArray, progress: Progress | None = None) -> float | None:
-    """Sum a kernel over all ordered pairs; None where blocks must do it."""
+    """Sum a kernel over all ordered pairs; return None where blocks must do it."""
     sweep = prepare(kernel, data)
     if sweep is None:
         return None
@@ -86,27 +86,27 @@ def sum_pairs(kernel: Kernel, data: FloatArray, progress: Progress | None = None
 
     def sum_strip(start: int) -> int:
         stop = min(start + _STRIP, n)
-        if half:  # what is beyond the square on the diagonal counts both ways
+        if half:  # pairs beyond the square on the diagonal count in both orders
             sweep.add((start, stop), (stop, n), weights, sums)
             sums[start:stop] *= 2.0
         sweep.add((start, stop), (start, stop) if half else (0, n), weights, sums)
         return (stop - start) * (n - start if half else n)
 
     _share_strips(sum_strip, n, progress, n * (n + _STRIP) // 2 if half else n * n)
-    # Blocks find the pair that is to blame, if any single one is.
+    # Without a finite sum, blocks find the pair that causes it, if it is a single one.
     return math.fsum(sums) if np.isfinite(np.abs(sums).sum()) else None
 
 
 def sum_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None) -> FloatArray | None:
-    """Sum a kernel over its second row, each by its weight; None where blocks must do it."""
+    """Sum a kernel over its second row, by weight; return None where blocks must do it."""
     sweep = prepare(kernel, data)
     if sweep is None:
         return None
     n = len(data)
-    given, sums = sweep.weigh(np.ones(n) if weights is None else weights), np.zeros(n)
+    row_weights, sums = sweep.weigh(np.ones(n) if weights is None else weights), np.zeros(n)
 
     def sum_strip(start: int) -> int:
-        sweep.add((start, min(start + _STRIP, n)), (0, n), given, sums)
+        sweep.add((start, min(start + _STRIP, n)), (0, n), row_weights, sums)
         return _STRIP
 
     _share_strips(sum_strip, n)
@@ -116,7 +116,7 @@ def sum_rows(kernel: Kernel, data: FloatArray, weights: FloatArray | None) -> Fl
 def _share_strips(
     work: Callable[[int], int], n: int, progress: Progress | None = None, whole: int = 1
 ) -> None:
-    """Do the work of all strips of rows in threads, and say which part of the whole is done."""
+    """Do the work of all strips of rows in threads, and report the part of the whole done."""
     strips = (delayed(work)(start) for start in range(0, n, _STRIP))
     done = 0
     for more in Parallel(n_jobs=-1, require="sharedmem", return_as="generator")(strips):
@@ -126,7 +126,7 @@ def _share_strips(
 
 
 def prepare(kernel: Kernel, data: FloatArray) -> PairLoop | None:
-    """Compile a kernel's function, if it can be followed and then gives the same numbers."""
+    """Compile a kernel's function, if it can be traced and then gives the same numbers."""
     traced = trace(kernel.function, None if data.ndim == 1 else data.shape[1])
     if traced is None:
         return None
@@ -135,7 +135,7 @@ def prepare(kernel: Kernel, data: FloatArray) -> PairLoop | None:
     filled = np.pad(data.reshape(len(data), -1), ((0, -len(data) % _AT_ONCE), (0, 0)), mode="edge")
     try:
         loop = _compile(text)
-    except (NumbaError, AttributeError):  # such as a function of NumPy that numba does not know
+    except (NumbaError, AttributeError):  # such as a NumPy function that numba does not support
         return None
     sweep = PairLoop(
         loop, np.array(expressions.constants), symmetric, np.ascontiguousarray(filled.T)
@@ -144,7 +144,7 @@ def prepare(kernel: Kernel, data: FloatArray) -> PairLoop | None:
 
 
 def _agrees(sweep: PairLoop, kernel: Kernel, data: FloatArray) -> bool:
-    """Tell whether the compiled function gives what the function gives, at scattered pairs."""
+    """Return whether the compiled function gives the same numbers, at scattered pairs."""
     nodes, held = scattered_pairs(len(data), min(_PAIRS_TRIED, len(data)))
     weights, sums = sweep.weigh(np.zeros(len(data))), np.zeros(len(data))
     found = np.empty(len(nodes))
@@ -160,8 +160,8 @@ def _agrees(sweep: PairLoop, kernel: Kernel, data: FloatArray) -> bool:
 
 
 def _write(lines: list[str], result: str, columns: int, constants: int) -> str:
-    """Write the loop over pairs of a function, given what it does with one pair."""
-    each, others = range(columns), range(_AT_ONCE if len(lines) <= _SHORT else 1)
+    """Write the loop over pairs, given the lines for one pair."""
+    each, others = range(columns), range(_AT_ONCE if len(lines) <= _MOST_LINES else 1)
     known = [f"column{c} = table[{c}, start:stop]" for c in each]
     known += [f"c{number} = constants[{number}]" for number in range(constants)]
     second = [f"w_{o} = weights[other + {o}]" for o in others]
@@ -177,7 +177,7 @@ def _write(lines: list[str], result: str, columns: int, constants: int) -> str:
 
 
 def _number(line: str, other: int) -> str:
-    """Write a line for one of several others."""
+    """Write a line for one of several other rows."""
     return _OF_ONE.sub(rf"\g<0>_{other}", line)
 
 
@@ -191,11 +191,11 @@ def _compile(text: str) -> Callable[..., None]:
     return njit([types.void(*arguments)], nogil=True, error_model="numpy")(names["sweep"])
 
 
-# The exponential, as the compiler can compute several at a time; libraries give one at a time.
+# An exponential that the compiler can vectorize; those of libraries take one number at a time.
 
 
-def _named(name: str) -> Any:
-    """Make a function of two numbers of LLVM's; NaN stays NaN."""
+def _make_function(name: str) -> Any:
+    """Make a function of two numbers from one of LLVM's; NaN stays NaN."""
 
     @intrinsic
     def call(typing, first, second):  # type: ignore[no-untyped-def]
@@ -210,7 +210,7 @@ def _named(name: str) -> Any:
     return call
 
 
-smaller, larger = _named("llvm.minimum.f64"), _named("llvm.maximum.f64")
+smaller, larger = _make_function("llvm.minimum.f64"), _make_function("llvm.maximum.f64")
 
 
 _PARTS, _PART_BITS = 256, 8
@@ -221,27 +221,30 @@ _LOG2E = _PARTS * 1.4426950408889634
 _LN2 = 0.6931471805599453 / _PARTS
 
 
-def _reading(given: Any, wanted: Any) -> Any:
-    """Make a function that reads the bits of a number as another kind of number."""
+def _make_reader(source: Any, target: Any) -> Any:
+    """Make a function that reads the bits of a number as a number of another type."""
 
     @intrinsic
     def read(typing, number):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.bitcast(arguments[0], context.get_value_type(wanted))
+            return builder.bitcast(arguments[0], context.get_value_type(target))
 
-        return wanted(given), generate
+        return target(source), generate
 
     return read
 
 
-_bits, _from_bits = _reading(types.float64, types.int64), _reading(types.int64, types.float64)
+_bits, _from_bits = (
+    _make_reader(types.float64, types.int64),
+    _make_reader(types.int64, types.float64),
+)
 
 
 @njit(fastmath={"contract"}, error_model="numpy", forceinline=True)
 def _split(y):  # type: ignore[no-untyped-def]
-    """Give 2^(k/256) and exp(r) - 1, whose product is exp(y) - 2^(k/256), for |y| up to 708.
+    """Return 2^(k/256) and exp(r) - 1, whose product is exp(y) - 2^(k/256), for |y| up to 708.
 
-    k + 1.5 2^52 ends in the bits of k: the last eight choose from a table, the others are those of
+    k + 1.5 2^52 ends in the bits of k: the last eight select from a table, the others are those of
     the exponent. |r| is at most ln 2 / 512.
     """
     shifted = y * _LOG2E + _SHIFT
@@ -256,7 +259,7 @@ def _split(y):  # type: ignore[no-untyped-def]
 
 @njit(error_model="numpy", forceinline=True)
 def exponential(y):  # type: ignore[no-untyped-def]
-    """exp(y), as exact as y is: the square of exp(y / 2), which overflows and vanishes rightly."""
+    """Return exp(y) as the square of exp(y / 2), which overflows and vanishes at the right y."""
     power, more = _split(0.5 * larger(smaller(y, 711.0), -747.0))
     root = power + power * more
     return root * root
@@ -264,7 +267,7 @@ def exponential(y):  # type: ignore[no-untyped-def]
 
 @njit(error_model="numpy", forceinline=True)
 def hyperbolic_tangent(y):  # type: ignore[no-untyped-def]
-    """tanh(y), from exp(-2 |y|) - 1, which is exact where y is small."""
+    """Return tanh(y), from exp(-2 |y|) - 1, which is exact where y is small."""
     power, more = _split(larger(-2.0 * abs(y), -708.0))
     less = (power - 1.0) + power * more
     return np.copysign(less / (2.0 + less), y)

@@ -1,8 +1,8 @@
-"""Users' functions of pairs, followed once: blocks that write down what is done to them.
+"""Users' functions of pairs, traced once by blocks that record the operations on them.
 
-A function of two blocks of rows is called on two blocks without numbers. What NumPy would compute
-row by row is written down as operations on one pair. Whatever depends on the numbers themselves,
-on other rows or on how many there are, and all that is not known here, is `Untraceable`.
+A function of two blocks of rows is called on two blocks without numbers. The operations that NumPy
+would make row by row are recorded as operations on one pair. Everything that depends on the numbers
+themselves, on other rows or on their number, and all unknown operations, are `Untraceable`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOGICAL = {
     **{"logical_and": "and", "logical_or": "or", "logical_xor": "xor", "logical_not": "not"},
     **{"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "invert": "not"},
 }
-_COMPARED = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
+_COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
 _WHOLE = frozenset({"add", "subtract", "multiply", "negative", "absolute", "square", "sign"})
 _WHOLE |= {"minimum", "maximum", "positive"}
 _REAL = _WHOLE | CALLED | {"divide", "exp", "tanh"}
@@ -42,13 +42,13 @@ _POWERS: dict[float, Callable[[Any], Any]] = {
     3.0: lambda block: block * np.square(block),
     4.0: lambda block: np.square(np.square(block)),
 }
-_REDUCED = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
+_REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
 _SUMMED_IN_TURN = 7
-"""Up to this many columns NumPy adds one after the other."""
+"""The largest number of columns that NumPy adds one after the other."""
 
 
 class _Count:
-    """How many rows there are: the same number in all blocks, and no other."""
+    """The number of rows: equal in all blocks, and without a value."""
 
     def __eq__(self, other: object) -> bool:
         raise Untraceable
@@ -60,14 +60,14 @@ _COUNT = _Count()
 
 
 class TracedBlock(NDArrayOperatorsMixin):
-    """A block of m rows of which only the operations on one pair are known.
+    """A block of m rows with the operations on one pair instead of numbers.
 
     Attributes
     ----------
     terms
-        One for shape (m,), one per column for shape (m, d).
+        One term for shape (m,), or one per column for shape (m, d).
     ndim, dtype
-        As those of arrays.
+        As for arrays.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class TracedBlock(NDArrayOperatorsMixin):
         self.expressions, self.terms = expressions, tuple(terms)
         self.ndim, self.kind = ndim, kind
         self.is_shared = False
-        """Whether another block would show what is written to this one."""
+        """Whether writing to this block would change another one."""
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -92,7 +92,7 @@ class TracedBlock(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Its shape; nothing can be computed of how many rows there are."""
+        """Its shape; nothing can be computed from the number of rows."""
         return (_COUNT, len(self.terms))[: self.ndim]
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -104,8 +104,8 @@ class TracedBlock(NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, **how: Any
     ) -> TracedBlock:
-        if method == "reduce" and ufunc in _REDUCED:
-            return _reduce(_REDUCED[ufunc], *inputs, **how)
+        if method == "reduce" and ufunc in _REDUCTIONS:
+            return _reduce(_REDUCTIONS[ufunc], *inputs, **how)
         out = how.pop("out", (None,))[0]
         if method != "__call__" or how or getattr(np, ufunc.__name__, None) is not ufunc:
             raise Untraceable
@@ -147,13 +147,13 @@ class TracedBlock(NDArrayOperatorsMixin):
         return (self._with if copy else self._view)(terms, kind=kind)
 
     def mark_inexact(self) -> TracedBlock:
-        """Say that its numbers may differ from NumPy's in their last bits, and return it."""
+        """Mark the block, whose last bits may differ from NumPy's, and return it."""
         for term in self.terms:
             self.expressions.mark_inexact(term)
         return self
 
     def copy(self) -> TracedBlock:
-        """Return a block that may be changed."""
+        """Return a block that the function may change."""
         return self._with(self.terms)
 
     def _reduce(self, how: str, axis: Any = None) -> TracedBlock:
@@ -174,24 +174,24 @@ class TracedBlock(NDArrayOperatorsMixin):
 def trace(
     function: Callable[..., Any], columns: int | None
 ) -> tuple[Expressions, Term, bool] | None:
-    """Return what a function computes of a pair, and whether it is symmetric; None if unknown.
+    """Return the computation of a function of a pair, and whether it is symmetric, or None.
 
-    The numbers of the pair are called x0, x1, ... and y0, y1, ...; one column is a block of shape
-    (m,), which ``columns=None`` says. Symmetric is only what has the same term both ways round.
+    The numbers of the pair are named x0, x1, ... and y0, y1, ... With ``columns=None`` the block is
+    one column of shape (m,). A function is symmetric if it has the same term in both orders.
     """
     expressions = Expressions()
 
     def follow(*names: str) -> Term:
         blocks = []
         for name in names:
-            terms = [expressions.given(f"{name}{column}") for column in range(columns or 1)]
+            terms = [expressions.find_input(f"{name}{column}") for column in range(columns or 1)]
             blocks.append(TracedBlock(expressions, terms, 1 if columns is None else 2, FLOAT))
         result = function(*blocks)
         if not isinstance(result, TracedBlock) or result.ndim != 1:
             raise Untraceable
         return _to_numbers(result)[0]
 
-    # A function that is followed may do whatever it likes; it is then called on numbers as ever.
+    # A traced function may do anything; if it fails here, it is called on numbers as usual.
     try:
         term, mirrored = follow("x", "y"), follow("y", "x")
     except (Exception, Untraceable):
@@ -212,7 +212,7 @@ def _call(ufunc: np.ufunc, inputs: Sequence[Any]) -> TracedBlock:
         name = {"add": "or", "multiply": "and"}.get(name) or _LOGICAL[name]
         terms = [_to_bools(block) for block in blocks]
     else:
-        if name not in (_COMPARED if kind == BOOL else _WHOLE if kind == INTEGER else _REAL):
+        if name not in (_COMPARISONS if kind == BOOL else _WHOLE if kind == INTEGER else _REAL):
             raise Untraceable
         terms = [_to_numbers(block) for block in blocks]
     apply = blocks[0].expressions.apply
@@ -230,7 +230,7 @@ def _kind(function: Callable[..., Any], inputs: Sequence[Any]) -> str:
 
 
 def _align(inputs: Sequence[Any]) -> list[TracedBlock]:
-    """Return blocks of equal shape, as NumPy would stretch them; constants become blocks."""
+    """Return blocks of equal shape, as NumPy would broadcast them; constants become blocks."""
     blocks = [part for part in inputs if isinstance(part, TracedBlock)]
     model = max(blocks, key=lambda block: block.ndim)
     width = max(len(block.terms) for block in blocks)
@@ -244,7 +244,7 @@ def _stretch(part: Any, model: TracedBlock, width: int) -> TracedBlock:
             raise Untraceable
         kind = {"u": INTEGER}.get(values.dtype.kind, values.dtype.kind)
         terms = [model.expressions.constant(float(value)) for value in np.atleast_1d(values)]
-        # Constants are numbers, whatever their type, but for the truth of what is combined.
+        # Constants are numbers of any type; truth values become floats.
         part = model._with(terms, kind=FLOAT if kind == BOOL else kind)
     elif part.ndim != model.ndim:
         raise Untraceable
@@ -292,7 +292,7 @@ def _multiply_matrices(first: Any, second: Any) -> TracedBlock:
 
 
 def _add_products(first: Any, second: Any) -> TracedBlock:
-    """Add products of columns up, in an order that is NumPy's own affair."""
+    """Add up products of columns, in an order that NumPy does not specify."""
     products = first * second
     if first.kind != FLOAT or products.kind != FLOAT:
         raise Untraceable

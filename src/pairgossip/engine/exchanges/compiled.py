@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-untyped-call"
-"""A method's functions compiled, once for each, whoever wrote them and wherever.
+"""A method's functions, compiled once for each, in any module, script or notebook.
 
-Functions of scripts and notebooks are not kept on disk. numba takes what a function reads from
-around it for constants, so a function is compiled anew when these change.
+Functions of scripts and notebooks are not stored on disk. numba takes the global variables that a
+function reads for constants, so a function is compiled again when these change.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pairgossip.kernels import Problem
 
 __all__ = ["bind_run", "bind_spoiled_run", "kernel_values", "prepare", "prepare_exchange"]
 
-# What Python never calls needs no form that it could.
+# Functions that Python never calls need no wrapper for it.
 _INNER: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _called = njit(nogil=True, error_model="numpy")
 _inlined = njit(nogil=True, error_model="numpy", forceinline=True, **_INNER)
@@ -36,7 +36,7 @@ _preparing = threading.RLock()
 
 
 def prepare(function: Any) -> Dispatcher:
-    """Return what compiles a function when it is called, the same one for the same function.
+    """Return the dispatcher of a function, the same one for the same function.
 
     Functions that it calls are compiled with it.
     """
@@ -47,7 +47,7 @@ def prepare(function: Any) -> Dispatcher:
 class Pointer(NamedTuple):
     """A compiled function that loops call by its address.
 
-    So they are compiled once for all such functions, and not with each of them.
+    The loops are then compiled once for all such functions, and not for each of them.
     """
 
     function: Dispatcher
@@ -66,7 +66,7 @@ def prepare_pointer(function: Any, *kinds: Any) -> Pointer:
 
 
 def _find_kind(function: Dispatcher, *kinds: Any) -> Any:
-    """Return the kind of what a function returns for these kinds of arguments."""
+    """Return the kind of a function's result for these kinds of arguments."""
     function.compile(kinds)
     compiled: Any = function.overloads[kinds]
     return compiled.signature.return_type
@@ -92,13 +92,13 @@ def kernel_values(problem: Problem, states: int) -> list[values.Values | None]:
     return [values.own_values(problem, prepare(part.function)) for part in problem.parts]
 
 
-def explain_refusal(function: Any, *given: Any) -> str | None:
+def explain_refusal(function: Any, *arguments: Any) -> str | None:
     """Say which line of a function numba does not accept, and why; None if it accepts all."""
     code = getattr(written.prepare(function), "__code__", None)
     if code is None:
         return f"a {type(function).__name__}, only functions"
     try:
-        prepare(function).compile(tuple(map(typeof, given)))
+        prepare(function).compile(tuple(map(typeof, arguments)))
     except Exception as refused:  # numba has many, and others happen inside it
         return explain(refused, code)
     return None
@@ -109,7 +109,7 @@ def explain(refused: Exception, code: CodeType) -> str:
     place, name, text = getattr(refused, "loc", None), Path(code.co_filename).name, str(refused)
     places = re.findall(r"Raised from (.+) \((\d+)\)", text)
     places += [] if place is None else [(place.filename, place.line)]
-    # What numba does inside may go wrong, too: of the lines that it lists, one is the function's.
+    # numba may also fail inside: one of the lines that it lists is the function's.
     places += re.findall(r" at (.+) \((\d+)\)$", text, re.MULTILINE)
     lines = [int(line) for file, line in places if Path(file).name == name]
     line = lines[0] if lines else code.co_firstlineno
@@ -129,7 +129,7 @@ def _read_names(code: CodeType) -> set[str]:
 
 
 def _constants(function: FunctionType) -> dict[str, Any]:
-    """Return what a function reads from around it, by name."""
+    """Return the global and enclosing variables that a function reads, by name."""
     module, names = function.__globals__, _read_names(function.__code__)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {name: module[name] for name in names & module.keys()} | {
@@ -138,7 +138,7 @@ def _constants(function: FunctionType) -> dict[str, Any]:
 
 
 def _key(function: FunctionType, callers: tuple[CodeType, ...]) -> Any:
-    """Return what tells a function from others: its code, and the constants that it reads."""
+    """Return the identity of a function: its code, and the constants that it reads."""
     code = function.__code__
     if code in callers:  # it calls itself
         return code
@@ -165,7 +165,7 @@ def _constant_key(value: Any, callers: tuple[CodeType, ...]) -> Any:
 
 
 def _with_compiled_helpers(function: FunctionType, callers: tuple[CodeType, ...]) -> FunctionType:
-    """Return the function with the functions that it calls compiled: numba calls no others."""
+    """Return the function with compiled helpers, as numba calls compiled functions only."""
     callers = (*callers, function.__code__)
     helpers = {
         name: _prepare(value, callers)
@@ -183,14 +183,14 @@ def _with_compiled_helpers(function: FunctionType, callers: tuple[CodeType, ...]
 
 
 def _is_users(function: FunctionType) -> bool:
-    """Whether numba does not know a function by itself, as it does those of numpy."""
+    """Return whether a function is the user's, and not one of numpy or numba."""
     return (function.__module__ or "").partition(".")[0] not in ("numpy", "numba")
 
 
 @_inlined
 def _meet(exchange, state, h, block, s):  # type: ignore[no-untyped-def]
     """Carry out one exchange."""
-    # Numbers of nodes need no test for negative ones, and users may calculate with them.
+    # Unsigned numbers save tests for negative ones; users may calculate with signed ones.
     i = np.intp(np.uint32(block[np.uint64(s), 0]))
     j = np.intp(np.uint32(block[np.uint64(s), 1]))
     exchange(state, i, j, h)
@@ -216,13 +216,13 @@ _BLOCK, _PLACES = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64)
 def bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
     """Compile a function for its first arguments and others like these; return it with the first.
 
-    Whoever calls it skips numba's look at the types of the arguments, which takes longer than a
-    block of exchanges.
+    Calls then skip numba's check of the types of arguments, which takes longer than a block of
+    exchanges.
     """
-    given = (*arguments, *others)
-    key = function, _kind_key(given)
+    everything = (*arguments, *others)
+    key = function, _kind_key(everything)
     if key not in _bound:
-        kinds = tuple(one.kind if isinstance(one, Pointer) else typeof(one) for one in given)
+        kinds = tuple(one.kind if isinstance(one, Pointer) else typeof(one) for one in everything)
         function.compile(kinds)
         compiled: Any = function.overloads[kinds]
         _bound[key] = compiled.entry_point
@@ -231,7 +231,7 @@ def bind(function: Dispatcher, arguments: tuple[Any, ...], *others: Any) -> Any:
 
 
 def _kind_key(value: Any) -> Any:
-    """Return what differs between values of different kinds, sooner than numba finds the kind."""
+    """Return a key that differs between kinds of values, faster than numba finds the kind."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num
     if isinstance(value, tuple):
@@ -240,7 +240,7 @@ def _kind_key(value: Any) -> Any:
 
 
 def bind_run(exchange: Dispatcher, state: Any, h: Any) -> Callable[[PairArray], None]:
-    """Return what carries out blocks of exchanges."""
+    """Return a function that carries out blocks of exchanges."""
     run = bind(_run, (exchange, state, h), _BLOCK, 0, 0, None)
     return lambda block: run(block, 0, len(block), None)
 
@@ -248,7 +248,7 @@ def bind_run(exchange: Dispatcher, state: Any, h: Any) -> Callable[[PairArray], 
 def bind_spoiled_run(
     attack: Any, actions: spoil.Actions, state: Any, h: Any, rows: Any, spare: Any, network: Any
 ) -> Callable[[PairArray, IntArray, IntArray], None]:
-    """Return what carries out blocks of exchanges with faults."""
+    """Return a function that carries out blocks of exchanges with faults."""
     if attack is not None:
         attack = prepare(attack)
     first = _TOOLS, actions, attack, state, h, rows, spare, network

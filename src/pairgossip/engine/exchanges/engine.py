@@ -25,10 +25,10 @@ from pairgossip.kernels import Problem
 
 
 class ExchangeEngine(Engine):
-    """Lets two nodes after the other meet, by the method's own function.
+    """Carries out exchanges one after the other, by the method's own function.
 
     There is one state for each component of the kernel, or feature, and all follow the same
-    exchanges and faults. Uncompiled it needs numpy only.
+    exchanges and faults. Without compiling it needs numpy only.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ExchangeEngine(Engine):
         ]
 
     def _bind_spoiled(self, spoil: Spoil, exchange: Any, number: int, state: Any, h: Any) -> Any:
-        """Return what carries out blocks of exchanges with faults, of one state."""
+        """Return a function that carries out blocks of exchanges with faults, for one state."""
         form, faulty = self._form, spoil.faulty
         attack, prepare, is_counted = None, self._code.prepare, self._is_counted
         if faulty.network.is_liar.any():
@@ -72,7 +72,7 @@ class ExchangeEngine(Engine):
 
     def advance(self, exchanges: tuple[PairArray, ...]) -> None:
         """Carry out a block of exchanges."""
-        # Compiled code is made for one kind of array.
+        # Code is compiled for one type of array.
         block = np.require(exchanges[0], np.int32, ("C", "W"))
         faults: tuple[Any, ...] = ()
         if self._half_losses is not None:
@@ -97,7 +97,7 @@ class ExchangeEngine(Engine):
 
 
 def start_states(problem: Problem, how: Procedure) -> list[Any]:
-    """Let a method begin, once for each component or feature, on arrays of its own."""
+    """Return a method's start states, one for each component or feature, with their own arrays."""
     form, options = how.method.in_place[how.clock], {**how.options(), **problem.step_options}
     begin = written.prepare(form.init)
     if not how.method.averages:
@@ -110,7 +110,7 @@ def start_states(problem: Problem, how: Procedure) -> list[Any]:
 
 
 def _own_arrays(method: str, form: InPlace, state: Any) -> Any:
-    """Return the state on contiguous arrays, none of which is another's."""
+    """Return the state with contiguous arrays that share no memory."""
     if not isinstance(state, tuple) or not hasattr(state, "_make"):
         raise InputError(
             f"The state of method '{method}' is of type {type(state).__name__}: let "
@@ -119,7 +119,7 @@ def _own_arrays(method: str, form: InPlace, state: Any) -> Any:
     for name, array in zip(state._fields, state, strict=True):  # type: ignore[attr-defined]
         if not isinstance(array, np.ndarray) or array.ndim == 0:
             raise InputError(
-                f"'{name}' in the state of method '{method}' is no array, which an exchange could "
-                "change: use np.array([...]), of one entry if all nodes share it."
+                f"'{name}' in the state of method '{method}' is not an array, so an exchange "
+                "cannot change it: use np.array([...]), of one entry if all nodes share it."
             )
     return state._make(np.array(array, order="C") for array in state)

@@ -1,7 +1,7 @@
-"""Whether a method's own exchange can be compiled, tried before the trials of a run begin.
+"""A check before a run begins of whether a method's own exchange can be compiled.
 
-Numbers may differ, too: a compiled function knows no variables outside its state that change, and
-other random numbers. So the first exchanges are made both ways and compared.
+Numbers may differ, too: a compiled function does not see changes of variables outside its state,
+and draws other random numbers. So the first exchanges are made both ways and compared.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pairgossip.errors import InputError, NotCompiled, needed_for_speed, notify
 from pairgossip.kernels import Pairs, Problem
 
 COMPARED = 200
-"""Exchanges that are made both ways."""
-_ALONE = 20
-"""Exchanges of which it is checked that they touch two nodes only."""
+"""The number of exchanges that are made both ways."""
+_CHECKED_EXCHANGES = 20
+"""The number of exchanges checked to change two nodes only."""
 _ROUNDING = 1e-9
 """The largest difference that is taken for rounding, relative to the largest number."""
 
@@ -34,7 +34,7 @@ _ROUNDING = 1e-9
 def rehearse(setup: Setup, root: SeedSequence) -> Setup:
     """Return the setup with the engine that can run its method's own exchange, if it has one.
 
-    Warn with `NotCompiled` where that is the plain one against hopes.
+    Warn with `NotCompiled` where the exchange cannot be compiled, so that this is the plain one.
     """
     seed = child(root, 0)
     spoil = setup.spoil(seed) if setup.graph.n > 1 else None
@@ -45,7 +45,7 @@ def rehearse(setup: Setup, root: SeedSequence) -> Setup:
     (block,) = setup.schedule(seed).draw(COMPARED)
     is_ours = any(setup.method is method for method in BUILT_IN)
     if spoil is not None and not is_ours:
-        _check_alone(setup, problem, block[:_ALONE])
+        _check_alone(setup, problem, block[:_CHECKED_EXCHANGES])
     if setup.engine == "plain":
         return setup
     trusts = is_ours and (spoil is None or isinstance(spoil.faulty.faults.attack, str))
@@ -59,13 +59,13 @@ def rehearse(setup: Setup, root: SeedSequence) -> Setup:
 
 
 def warn_not_compiled(what: str, why: str) -> None:
-    """Warn that what a user wrote runs as it is written."""
-    text = f"{what} runs as it is written, many times slower, since {why}; {{argument}} asks for"
-    notify(NotCompiled(f"{text} that.", "engine", "plain"))
+    """Warn that a user's function runs as written."""
+    text = f"{what} runs as written, many times slower, since {why}; use {{argument}} to"
+    notify(NotCompiled(f"{text} choose that.", "engine", "plain"))
 
 
 def why_not_same(mine: Any, theirs: Any, count: str, depends_on: str) -> str | None:
-    """Say why compiled code is not taken: other numbers in states, after so many exchanges."""
+    """Say why compiled code is not used, if states differ after ``count``; None if they agree."""
     if all(map(_are_same, mine, theirs)):
         return None
     return (
@@ -77,7 +77,7 @@ def why_not_same(mine: Any, theirs: Any, count: str, depends_on: str) -> str | N
 def _why_not_compiled(
     setup: Setup, problem: Problem, block: PairArray, seed: SeedSequence, *, trusts: bool
 ) -> str | None:
-    """Say why the run cannot be compiled; a method may be trusted to give the same."""
+    """Say why the run cannot be compiled; None if it can. With ``trusts`` nothing is compared."""
     with needed_for_speed():
         from pairgossip.engine.exchanges import compiled, values
     averages = setup.method.averages
@@ -85,7 +85,7 @@ def _why_not_compiled(
         refusal = _explain_kernel(problem, compiled.explain_refusal)
         if refusal is not None:
             return (
-                f"the values of kernel '{problem.name}' at all pairs are kept up to "
+                f"the values of kernel '{problem.name}' at all pairs are stored up to "
                 f"{values.LARGEST_TABLE:,} nodes only, and numba does not compile {refusal}"
             )
     elif trusts:
@@ -94,15 +94,15 @@ def _why_not_compiled(
     as_written = ExchangeEngine(problem, how, setup.spoil(seed), compiled=False)
     as_written.advance((block,))  # mistakes show here, with their line
     h = None if averages else compiled.kernel_values(problem, len(as_written.states))[0]
-    given = (as_written.states[0], 0, 0, *([] if h is None else [h]))
-    refusal = compiled.explain_refusal(form.exchange, *given)
+    arguments = (as_written.states[0], 0, 0, *([] if h is None else [h]))
+    refusal = compiled.explain_refusal(form.exchange, *arguments)
     if refusal is not None:
         return f"numba does not compile {refusal}"
     try:
         fast = ExchangeEngine(problem, how, setup.spoil(seed), compiled=True)
     except InputError:
         raise
-    except Exception as refused:  # of functions for faults
+    except Exception as refused:  # in functions for faults
         attack = None if setup.faulty is None else setup.faulty.faults.attack
         own = written.prepare(form.exchange).__code__
         where = compiled.explain(refused, getattr(written.prepare(attack), "__code__", own))
@@ -113,15 +113,15 @@ def _why_not_compiled(
 
 
 def _explain_kernel(problem: Problem, explain: Callable[..., str | None]) -> str | None:
-    """Say what numba does not accept in a kernel of one's own; None if it accepts all."""
+    """Say which part of a user's kernel numba does not accept; None if it accepts all."""
     if type(problem) is not Pairs:
-        return "what nodes add here"
+        return "the numbers that nodes add here"
     row = problem.data[:1].copy()
     return next(filter(None, (explain(part.function, row, row) for part in problem.parts)), None)
 
 
 def _are_same(one: Any, other: Any) -> bool:
-    """Whether all arrays of two states are the same but for rounding."""
+    """Return whether all arrays of two states are equal up to rounding."""
     for mine, theirs in zip(one, other, strict=True):
         if mine.dtype.kind not in "biufc":
             if not np.array_equal(mine, theirs):
@@ -152,8 +152,8 @@ def _check_alone(setup: Setup, problem: Problem, block: PairArray) -> None:
                 others[[i, j]] = False
             if array[others].tobytes() != old[others].tobytes():
                 raise InputError(
-                    f"Half-lost exchanges and liars need an exchange that changes the two nodes "
-                    f"that meet alone, and that of method '{setup.method.name}' changes more of "
+                    f"Half-lost exchanges and liars need an exchange that changes only the two "
+                    f"nodes that meet, but that of method '{setup.method.name}' changes more of "
                     f"'{name}': leave {{argument}} out.",
                     "faults",
                 )

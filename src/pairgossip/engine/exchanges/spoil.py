@@ -1,9 +1,9 @@
 """Faults on one side of an exchange: half of it lost, and partners who lie.
 
-The functions at the end are compiled or run as they are written, with the method's own exchange
-between them. A liar does honestly what the method says, so that it goes on to know what it may
-lie about; its partner makes the same exchange with what the liar sends. Where two liars meet,
-they do not lie. Of an exchange that is half lost, one node keeps what it had before.
+The functions at the end are compiled or run as written, with the method's own exchange between
+them. A liar itself follows the method honestly, so that its own state stays useful to it; its
+partner makes the same exchange with the lie. Where two liars meet, they do not lie. After a
+half-lost exchange one node has its state from before.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pairgossip.faults.gaps import HalfLosses
 from pairgossip.faults.network import FaultyNetwork
 
 LARGEST_LIE = 1e100
-"""Larger lies are cut, so that nodes who believe them stay within the floating range."""
+"""The largest lie; larger ones are cut to it, so that nodes that believe them do not overflow."""
 NO_NUMBERS = "Lies turned out to be NaN: let the attack function, and the kernel, return numbers."
 _OF_ONE_COMPONENT = (ATTACKS["constant"], ATTACKS["sign"])
-"""Attacks that would leave a ratio as it is, or at 1, if they were made on both of its parts."""
+"""The attacks that would not change a ratio, or set it to 1, if made on both of its parts."""
 _WITHOUT_CLIP = (*_OF_ONE_COMPONENT, ATTACKS["dissensus"])
-"""Attacks that do not ask how far a lie may go, which takes longer to find than all else."""
+"""The attacks that do not use the clip, which takes longer to find than all the rest."""
 
 
 class Spoil:
@@ -41,12 +41,13 @@ class Spoil:
 
 
 class Tools(NamedTuple):
-    """What all faulty runs share, compiled or not."""
+    """The functions that all faulty runs share, compiled or not."""
 
     run: Any
     """``run(exchange, state, h, block, start, stop, is_liar)`` carries out a part of a block.
 
-    It ends before an exchange in which one of two lies, if there are liars, and returns where.
+    It ends before an exchange in which one of the two nodes lies, if there are liars, and returns
+    its place.
     """
     meet: Any
     """``meet(exchange, state, h, block, s)`` carries out one exchange."""
@@ -54,7 +55,7 @@ class Tools(NamedTuple):
 
 
 class Actions(NamedTuple):
-    """What happens in the exchanges of a method, compiled or not."""
+    """The actions in the exchanges of a method, compiled or not."""
 
     exchange: Any
     lie: Any
@@ -62,9 +63,9 @@ class Actions(NamedTuple):
     see: Any
     """``see(state)``: all nodes' values."""
     clip: Any
-    """``clip(state, z, partner, liar, network)``: how far a lie may go."""
+    """``clip(state, z, partner, liar, network)``: the largest useful lie."""
     forge: Any
-    """``forge(state, liar, lie)``: let a liar hold its lie."""
+    """``forge(state, liar, lie)``: put the lie into the liar's state."""
 
 
 def choose_actions(
@@ -75,9 +76,9 @@ def choose_actions(
     *,
     is_counted: bool,
 ) -> Actions:
-    """Return what happens in the exchanges of a method; ``prepare`` compiles functions, or not.
+    """Return the actions in the exchanges of a method; ``prepare`` compiles functions, or not.
 
-    Of vectors that are counted liars leave the last entry, how many rows there are, as it is.
+    The last entry of counted vectors is a number of rows, and liars do not change it.
     """
     if not faulty.network.is_liar.any():
         nothing = prepare(_do_nothing)
@@ -85,7 +86,7 @@ def choose_actions(
     reads_values = form.read is InPlace._field_defaults["read"]
     clip = _usual_clip if form.clip is None else _as_clip(prepare(form.clip))
     if faulty.attack in _WITHOUT_CLIP:
-        clip = _unasked_clip
+        clip = _unused_clip
     forge: Callable[..., None] = _forge_values
     if form.vectors:
         forge = _forge_sums if is_counted else _forge_vectors
@@ -103,7 +104,7 @@ def choose_actions(
 def choose_attack(
     form: InPlace, faulty: FaultyNetwork, prepare: Callable[..., Any], *, is_counted: bool
 ) -> Callable[..., Any]:
-    """Return what liars send; of built-in attacks on vectors, what lets them hold that, too."""
+    """Return the attack; a built-in attack on vectors also writes the lie into the liar's state."""
     attack = faulty.attack
     if not _lies_by_column(form, faulty):
         return attack
@@ -111,13 +112,13 @@ def choose_attack(
 
 
 def _lies_by_column(form: InPlace, faulty: FaultyNetwork) -> bool:
-    """Whether an attack on vectors is one on each value apart, which needs no memory for them."""
+    """Return whether an attack on vectors lies value by value, which needs no memory for them."""
     holds_values = form.forge is None and form.read is InPlace._field_defaults["read"]
     return form.vectors and holds_values and faulty.attack in ATTACKS.values()
 
 
 def network_of(faulty: FaultyNetwork, component: int, components: int, *, vectors: bool) -> Network:
-    """Return what attacks on one component know; of several, some attacks leave out all but one."""
+    """Return the network for attacks on one component; some attacks spare all but the first."""
     network = faulty.network
     if vectors:
         return network
@@ -127,31 +128,31 @@ def network_of(faulty: FaultyNetwork, component: int, components: int, *, vector
 
 
 def check_liars(method: str, form: InPlace, state: Any) -> None:
-    """Raise `InputError` unless nodes send something that liars can replace."""
+    """Raise `InputError` unless nodes send values that liars can replace."""
     if form.forge is None and "z" not in state._fields:
         raise InputError(
-            f"Method '{method}' does not say what its liars could send: call what nodes send z in "
-            "its state, or give InPlace a function forge(state, k, value)."
+            f"Method '{method}' has no values that its liars could replace: name the values that "
+            "nodes send z in its state, or give InPlace a function forge(state, k, value)."
         )
 
 
 def rows_of(state: Any, n: int) -> tuple[Any, ...]:
-    """Return the memory of each node in every array of its own, shape (n, words)."""
+    """Return the memory of each node in every array with a row per node, shape (n, words)."""
     arrays = [array.reshape(n, -1).view(np.uint8) for array in state if len(array) == n]
     is_whole = all(array.shape[1] % 8 == 0 for array in arrays)
     return tuple(array.view(np.uint64 if is_whole else np.uint8) for array in arrays)
 
 
 def spare_of(rows: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return room for three rows: of either node before, and of a liar after an exchange."""
+    """Return room for three rows: of both nodes before, and of a liar after an exchange."""
     return tuple(np.empty((3, array.shape[1]), dtype=array.dtype) for array in rows)
 
 
-# What follows is compiled as well, so it is written for numba.
+# The following functions are also compiled, so they are written for numba.
 
 
 def _do_nothing(*arguments: Any) -> None:
-    """Stand for what there is nothing to do about."""
+    """Do nothing, in place of an action."""
 
 
 def _see_values(state: Any) -> Any:
@@ -159,7 +160,7 @@ def _see_values(state: Any) -> Any:
 
 
 def cut_lie(value: Any) -> Any:
-    """Return what is sent."""
+    """Return the value that is sent, within the limits."""
     # Compiled code that could raise an error here would take twice the time for every lie.
     return np.minimum(np.maximum(value, -LARGEST_LIE), LARGEST_LIE)
 
@@ -198,7 +199,7 @@ def _usual_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> An
     return usual_distance(z, partner, network)
 
 
-def _unasked_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
+def _unused_clip(state: Any, z: Any, partner: int, liar: int, network: Any) -> Any:
     return z[partner]
 
 
@@ -220,7 +221,7 @@ def lie_to_partner(
     tools: Any, actions: Any, attack: Any, state: Any, h: Any, block: PairArray, s: int, side: int,
     rows: Any, spare: Any, network: Any,
 ) -> None:  # fmt: skip
-    """Make an exchange in which the node of one side lies; spare rows hold those before it."""
+    """Make an exchange in which one node lies; spare rows have the states before it."""
     liar, partner = np.intp(block[s, side]), np.intp(block[s, 1 - side])
     tools.meet(actions.exchange, state, h, block, s)
     tools.copy_row(rows, liar, spare, 2)
@@ -237,7 +238,7 @@ def run_spoiled(
     tools: Any, actions: Any, attack: Any, state: Any, h: Any, rows: Any, spare: Any, network: Any,
     block: PairArray, places: Any, sides: Any,
 ) -> None:  # fmt: skip
-    """Carry out a block of exchanges, of which those at ``places`` are lost on one side."""
+    """Carry out a block of exchanges; those at ``places`` are lost on one side."""
     is_liar, looked_for = network.is_liar, None if attack is None else network.is_liar
     start, lost = 0, 0
     while start < len(block):

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-call, untyped-decorator"
 """The kernel of two nodes as compiled exchanges call it: ``h(k, l)``.
 
-numba knows no function with data of its own that can be an argument. `Values` is one: its type
-names the compiled function, its value is the data, and a call ``h(k, l)`` is ``function(data, k,
-l)``, which LLVM inlines.
+numba has no functions with their own data that can be arguments. `Values` is one: its type has the
+compiled function, its value is the data, and a call ``h(k, l)`` is ``function(data, k, l)``, which
+LLVM inlines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pairgossip.engine.estimation.loops import COMPILED, VARIANCE, labeled_value
 from pairgossip.kernels import Problem
 
 LARGEST_TABLE = 4_000
-"""Nodes up to which a kernel that compiled code does not know is looked up: 128 MB of values."""
+"""The largest number of nodes for a table of a kernel without compiled code: 128 MB of values."""
 
 
 class Values:
@@ -43,14 +43,14 @@ class Values:
 
 
 class _ValuesType(types.Callable):
-    """What numba needs to know of `Values`."""
+    """The numba type of `Values`."""
 
     def __init__(self, function: Any, data: Any) -> None:
         self.function, self.data = function, data
         super().__init__(f"Values({function}, {data})")
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """Return the type of a call; None, a mistake, unless it is by two nodes."""
+        """Return the type of a call with two nodes; None, an error, for other calls."""
         if len(args) != 2 or kws or not all(isinstance(arg, types.Integer) for arg in args):
             return None
         return signature(types.float64, types.intp, types.intp, recvr=self)
@@ -60,7 +60,7 @@ class _ValuesType(types.Callable):
         return [signature(types.float64, types.intp, types.intp)], False
 
     def get_impl_key(self, sig: Any) -> Any:
-        """Return the key by which `_call_values` is found."""
+        """Return the key of `_call_values`."""
         return (_ValuesType,)
 
 
@@ -71,15 +71,15 @@ def _typeof_values(values: Values, context: Any) -> _ValuesType:
 
 @register_model(_ValuesType)
 class _ValuesModel(models.StructModel):
-    """What compiled code keeps of `Values`: the data."""
+    """The data of `Values` in compiled code."""
 
     def __init__(self, manager: Any, values: _ValuesType) -> None:
         super().__init__(manager, values, [("data", values.data)])
 
 
 @unbox(_ValuesType)
-def _unbox_values(values: _ValuesType, given: Any, c: Any) -> NativeValue:
-    held = c.pyapi.object_getattr_string(given, "data")
+def _unbox_values(values: _ValuesType, boxed: Any, c: Any) -> NativeValue:
+    held = c.pyapi.object_getattr_string(boxed, "data")
     native = c.unbox(values.data, held)
     c.pyapi.decref(held)
     made = cgutils.create_struct_proxy(values)(c.context, c.builder)
@@ -97,7 +97,7 @@ def _call_values(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return call(builder, (held.data, args[1], args[2]))
 
 
-# The functions. Those of built-in kernels are compiled for each formula, without its tests.
+# The functions. Those of built-in kernels are compiled for each formula, without its checks.
 
 _compile = njit(nogil=True, error_model="numpy", forceinline=True)
 
@@ -130,13 +130,13 @@ def _of_rows(formula: int, d: int) -> Any:
 
 @_compile
 def _look_up(data, k, other):  # type: ignore[no-untyped-def]
-    """Any kernel, of all pairs beforehand."""
+    """Return the value of any kernel from a table of all pairs."""
     return data[0][k, other]
 
 
 @cache
 def _of_own(function: Any) -> Any:
-    """Return a kernel of a user's own, on rows of one."""
+    """Return a user's own kernel, on blocks of one row."""
 
     @_compile
     def value(data, k, other):  # type: ignore[no-untyped-def]
@@ -164,7 +164,7 @@ def kernel_values(problem: Problem, states: int) -> list[Values | None]:
 
 
 def has_compiled_values(problem: Problem) -> bool:
-    """Whether compiled code can have the kernel: it knows it, or there are few enough pairs."""
+    """Return whether compiled code can use the kernel: it is fusible, or there are few pairs."""
     return problem.fusible or problem.n <= LARGEST_TABLE
 
 
@@ -172,11 +172,11 @@ def _built_in(problem: Problem, component: int) -> Values:
     part, data, d = problem.parts[component], problem.data, problem.dimension
     number = part.formula.number
     if data.ndim == 1:
-        # Scaled numbers give scaled values, which saves a product for each.
+        # Scaled numbers give scaled values, which saves a product for each pair.
         unit = math.sqrt(problem.scale) if number == VARIANCE else problem.scale
         return Values(_of_numbers(number), unit * data)
     rows = np.require(data, np.float64, ("C", "W"))
-    # Every trial writes to a pair of its own.
+    # Every trial writes to its own pair.
     pair = np.zeros((1, 2 * d))
     return Values(_of_rows(number, d), rows, pair, float(part.parameter), problem.scale)
 

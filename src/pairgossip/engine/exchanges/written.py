@@ -1,4 +1,4 @@
-"""A method's functions as they are written, needing numpy only; `compiled` has the same names."""
+"""A method's functions as written, which need numpy only; `compiled` has the same names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pairgossip.kernels import Problem
 
 
 def prepare(function: Any) -> Any:
-    """Return a function as it is written, though its author may have compiled it."""
+    """Return a function as written, also if its author has compiled it."""
     return getattr(function, "py_func", function)
 
 
@@ -23,7 +23,7 @@ def prepare_exchange(exchange: Any, *, takes_values: bool) -> Any:
 
 
 def without_values(exchange: Any) -> Any:
-    """Return an exchange that takes no kernel as one that is given it, and leaves it aside."""
+    """Wrap an exchange that takes no kernel, so that it takes one and ignores it."""
 
     def meet(state, i, j, h):  # type: ignore[no-untyped-def]
         exchange(state, i, j)
@@ -64,7 +64,7 @@ _TOOLS = spoil.Tools(_run, _meet, spoil.copy_row)
 
 
 def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
-    """Return what carries out blocks of exchanges."""
+    """Return a function that carries out blocks of exchanges."""
 
     def run(block: PairArray) -> None:
         with np.errstate(all="ignore"):  # as compiled code does
@@ -76,7 +76,7 @@ def bind_run(exchange: Any, state: Any, h: Any) -> Callable[[PairArray], None]:
 def bind_spoiled_run(
     attack: Any, actions: spoil.Actions, state: Any, h: Any, *others: Any
 ) -> Callable[[PairArray, IntArray, IntArray], None]:
-    """Return what carries out blocks of exchanges with faults."""
+    """Return a function that carries out blocks of exchanges with faults."""
     spoiled: Any = spoil.run_spoiled
     attack = prepare(attack)
 

@@ -1,7 +1,7 @@
 """Passes over a network after which every node knows the averages, or the largest, of all nodes.
 
 Along a spanning tree averages are exact, and the same at all nodes. Along random or ordered edges
-a pass is as long as it takes to bring nodes this close to the average; nodes differ a little.
+the length of a pass follows from the accuracy, and nodes differ a little.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from pairgossip.graphs import Graph
 from pairgossip.graphs.laws import NamedOrGiven
 
 _BLOCK = 1 << 13
-_CHANCE = 4.0
-"""How much longer a pass is than its expected length, as few exchanges may miss a node."""
+"""The number of exchanges in one block."""
+_SAFETY = 4.0
+"""The extra length of a pass, in roots of its expected length, as few exchanges may miss a node."""
 
 
 class Passes:
-    """The passes of one trial, and what they send.
+    """The passes of one trial, and their traffic.
 
     Parameters
     ----------
     graph, law, timetable
-        Who exchanges with whom, and in which order.
+        The network, and the order of its exchanges.
     accuracy
-        By how much a pass shrinks the differences between nodes; a tree leaves none.
+        The factor by which a pass shrinks the differences between nodes; a tree leaves none.
     seed
-        What random edges are drawn from.
+        The seed of random edges.
     compiled
         Whether compiled loops carry out the exchanges, or the reference in numpy.
     """
@@ -64,10 +65,10 @@ class Passes:
             self._loops = averaging_loops
 
     def average(self, sums: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the averages of what nodes bring, and the largest of what goes along.
+        """Return the averages of the nodes' ``sums``, and the maxima of ``largest``.
 
-        Where all nodes know the same, ``sums`` is one row, the sum over all nodes, and so is what
-        is returned.
+        Where all nodes know the same, ``sums`` is one row, the sum over all nodes, and so is the
+        result.
         """
         numbers = sums.shape[1] + largest.shape[1]
         if self.shared:
@@ -86,14 +87,14 @@ class Passes:
     def agree(self, proposals: FloatArray) -> FloatArray:
         """Return the largest of the nodes' proposals, column by column, one row for all.
 
-        Nodes that know the same propose the same, and need not tell each other.
+        Nodes with the same knowledge propose the same, and need no messages.
         """
         if self.shared:
             return proposals[0]
         return self._agree(proposals.copy())[0]
 
     def _agree(self, ends: FloatArray) -> FloatArray:
-        """Go on until the largest have reached everyone."""
+        """Continue until the maxima have reached all nodes."""
         while (ends != ends.max(axis=0)).any():
             exchanges = self._draw(self._n)
             self._loops.spread_largest(ends, exchanges)
@@ -110,12 +111,12 @@ class Passes:
 
 
 def _pass_length(graph: Graph, law: NamedOrGiven, timetable: Timetable, accuracy: float) -> int:
-    """Return how many exchanges shrink the differences between nodes to this part of them."""
+    """Return the number of exchanges that shrink the differences between nodes by ``accuracy``."""
     efolds = math.log(1.0 / accuracy)
     if timetable.sweep is None:
         # An exchange shrinks squares by half the gap in expectation.
         expected = efolds * 4.0 / graph.normalized_gap(law)
-        return math.ceil(expected + _CHANCE * math.sqrt(expected))
+        return math.ceil(expected + _SAFETY * math.sqrt(expected))
     radius = spectral_radius(timetable.sweep, graph.n, timetable.stride)
     return math.ceil(efolds / -math.log(min(max(radius, 1e-300), 1.0 - 1e-12))) * graph.edge_count
 
@@ -133,6 +134,6 @@ class _PlainLoops:
 
     @staticmethod
     def spread_largest(values: FloatArray, exchanges: PairArray) -> None:
-        """Let both nodes of every exchange know the larger of their values."""
+        """Set both nodes of every exchange to the larger of their values."""
         for i, j in exchanges.tolist():
             values[i] = values[j] = np.maximum(values[i], values[j])

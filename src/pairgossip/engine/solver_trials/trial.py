@@ -1,6 +1,6 @@
-"""One trial of learning from averages, and what is measured after its rounds.
+"""One trial of learning from averages, and the measurements after its rounds.
 
-The first round is of means and second moments of the grades, which give a model to start from.
+The first round averages means and second moments of the grades, which give a first model.
 Every later one evaluates the objective and its gradient at the models that nodes propose.
 """
 
@@ -29,36 +29,36 @@ from pairgossip.losses.learning import LearningProblem
 from pairgossip.losses.margins import Margin
 from pairgossip.solvers.solver import Averaging, GradedRows, Round, Solver
 
-_EXACT = 1e-5
-"""Errors of slopes, relative to their mean, with which values are those of the loss."""
+_EXACT_SLOPES = 1e-5
+"""The largest error of slopes, relative to their mean, with which values count as exact."""
 _SLACK = 1e-9
-"""Relative differences of values that are those of sketches, where averages are exact."""
+"""The relative error of values by sketches, where averages are exact."""
 
 
 class SolverProblem(NamedTuple):
-    """What is learned: rows with labels, where they are, and how often they count."""
+    """The learning problem: rows with labels, their nodes, and their weights."""
 
     learning: LearningProblem
     site_of: IntArray | None
-    """The node of every row; None where every row has a node of its own."""
+    """The node of every row; None where every row has its own node."""
     weights: FloatArray | None
 
-    def rows(self, nodes: int, *, told_apart: bool) -> tuple[GradedRows, int]:
-        """Return the rows in the order of their nodes, or of their grades, and how many grades."""
+    def rows(self, nodes: int, *, are_separate: bool) -> tuple[GradedRows, int]:
+        """Return the rows in the order of nodes, or of grades, and the number of grades."""
         data, n = self.learning.data, self.learning.n
         site_of = own_observations(n) if self.site_of is None else self.site_of
-        order = np.argsort(site_of if told_apart else data[:, -1], kind="stable")
+        order = np.argsort(site_of if are_separate else data[:, -1], kind="stable")
         labels, grades = np.unique(data[order, -1], return_inverse=True)
         weights = np.ones(n) if self.weights is None else self.weights[order]
         rows = data[order, :-1], grades.reshape(-1), weights
-        if told_apart:
+        if are_separate:
             return GradedRows(*rows, site_of[order], nodes), len(labels)
         return GradedRows(*rows, None, 1), len(labels)
 
 
 @dataclass(frozen=True)
 class SolverSetup:
-    """All that a trial needs besides its seed."""
+    """The setup of a trial, without its seed."""
 
     problem: SolverProblem
     proximal: Proximal
@@ -66,13 +66,14 @@ class SolverSetup:
     law: NamedOrGiven
     timetable: Timetable
     checkpoints: IntArray
-    """The rounds after which models are judged; the last is the most there can be."""
+    """The rounds after which models are judged; the last one is the largest number of rounds."""
     judged: IntArray
-    """The nodes whose models are judged; none where what nodes know of their own is enough."""
+    """The nodes whose models are judged; empty where the nodes' own objectives are enough."""
     tolerance: float
-    """It ends when a round promises to gain less than this part of the zero model's objective."""
+    """The run ends when the predicted gain of a round, relative to the zero model's objective, is
+    less."""
     accuracy: float
-    """By how much a pass of averaging shrinks the differences between nodes."""
+    """The factor by which a pass of averaging shrinks the differences between nodes."""
     engine: str
 
     @property
@@ -84,16 +85,16 @@ class SolverSetup:
 
     @property
     def iterations(self) -> int:
-        """How many rounds a trial makes at most."""
+        """The largest number of rounds of a trial."""
         return int(self.checkpoints[-1])
 
     def start(self, seed: SeedSequence) -> SolverTrial:
-        """Return a trial that has not begun yet."""
+        """Return a trial at its start."""
         return SolverTrial(self, seed)
 
 
 class SolverRecord(Record):
-    """What one trial leaves behind."""
+    """The results of one trial."""
 
     def __init__(self, setup: SolverSetup) -> None:
         count = len(setup.checkpoints)
@@ -101,16 +102,16 @@ class SolverRecord(Record):
         self.objective, self.spread, self.disagreement = np.full((3, count), np.nan)
         self.gradient_error = np.full(count, np.nan)
         self.promised = np.inf
-        """What a further round promised to gain, relative to the zero model's objective."""
+        """The predicted gain of a further round, relative to the zero model's objective."""
         self.rounds = 0
-        """After how many rounds it ended."""
+        """The number of rounds made."""
         self.models: FloatArray | None = None
-        """Those of the last checkpoint: one for all nodes, or one per node."""
+        """The models at the last checkpoint: one for all nodes, or one per node."""
         self._nodes = setup.graph.n
 
     @property
     def state(self) -> Snapshot | None:
-        """What nodes hold after the last checkpoint, as other trials tell it."""
+        """The state of nodes after the last checkpoint, in the form of other trials."""
         if self.models is None:
             return None
         n, p = self._nodes, self.models.shape[1]
@@ -119,7 +120,7 @@ class SolverRecord(Record):
         return take_snapshot(own_observations(n), none, everyone, everyone)
 
     def repeat_last(self) -> None:
-        """Fill in the checkpoints after the end, where nothing changes any more."""
+        """Fill in the checkpoints after the end with the last values."""
         curves = (self.objective, self.spread, self.disagreement, self.gradient_error, self.traffic)
         for curve in curves:
             curve[self.written :] = curve[self.written - 1]
@@ -137,19 +138,19 @@ class SolverTrial:
         )  # fmt: skip
         learning = setup.problem.learning
         assert isinstance(learning.loss, Loss)
-        rows, grades = setup.problem.rows(setup.graph.n, told_apart=not self._passes.shared)
+        rows, grades = setup.problem.rows(setup.graph.n, are_separate=not self._passes.shared)
         slack = _SLACK if self._passes.shared else setup.accuracy
-        # Below the square of what averages leave, gains are those of chance.
+        # Below the square of the error of averages, gains are chance.
         tolerance = max(setup.tolerance, 0.0 if self._passes.shared else setup.accuracy**2)
         solver = Solver(rows, grades, learning.loss.phi, setup.proximal, tolerance, slack)
         self._asking = solver.run()
         self._answer: Any = None
         self.last: Round | None = None
-        """What nodes have after the last round."""
+        """The nodes' state after the last round."""
         self.is_over = False
 
     def run(self, on_progress: Callable[[int], None]) -> None:
-        """Run until the model is at its best, or out of rounds."""
+        """Run until the model is optimal, or no rounds are left."""
         made = 0
         while not self.is_over:
             self.advance()
@@ -158,7 +159,7 @@ class SolverTrial:
         on_progress(self._setup.iterations - made)
 
     def advance(self) -> None:
-        """Make the next round; without one, where the model is at its best, the trial is over."""
+        """Make the next round; where the model is optimal, end the trial."""
         record = self.record
         while True:
             try:
@@ -190,7 +191,7 @@ class SolverTrial:
             record.repeat_last()
 
     def traffic(self) -> tuple[int, int, int, int]:
-        """Return what was sent until now, as other trials do."""
+        """Return the traffic until now, in the form of other trials."""
         passes = self._passes
         return passes.exchanges, 0, passes.messages, passes.bytes
 
@@ -213,13 +214,13 @@ class SolverTrial:
         record.written = at + 1
 
     def _objectives(self, now: Round) -> FloatArray:
-        """Return the objectives of the judged nodes' models, or what nodes know of their own.
+        """Return the objectives of the judged nodes' models, or the nodes' own objectives.
 
-        That is all there is of weighted rows, and exact for those who look at the end only, where
-        averages are. Nothing is known before the first evaluation.
+        The nodes' own ones are used with weighted rows, where there are no others, and where only
+        the end is read and averages are exact. They are NaN before the first evaluation.
         """
         setup = self._setup
-        is_exact = self._passes.shared and now.gradient_error <= _EXACT
+        is_exact = self._passes.shared and now.gradient_error <= _EXACT_SLOPES
         only_end = len(setup.checkpoints) == 1 and is_exact
         unjudged = not len(setup.judged) and setup.iterations > 1
         if setup.problem.weights is not None or only_end or unjudged:
