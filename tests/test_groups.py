@@ -265,8 +265,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"groups": [0, 1] * 3, "construction": "blowup"},
         "Unknown construction 'blowup': did you mean 'blow-up'",
     ),
-    "no groups": ({"construction": "blow-up"}, "Construction 'blow-up' is about sites .*groups="),
-    "no sets": ({"construction": "whole-sets"}, "Construction 'whole-sets' is about sites"),
+    "no groups": ({"construction": "blow-up"}, "Construction 'blow-up' is for sites .*groups="),
+    "no sets": ({"construction": "whole-sets"}, "Construction 'whole-sets' is for sites"),
     "grouped twice": (
         {"graph": pg.graphs.grouped(pg.graphs.path(2), [0, 1] * 3), "groups": [0, 1] * 3},
         "already which rows are at which site",

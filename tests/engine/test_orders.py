@@ -124,5 +124,7 @@ def test_the_bound_of_a_gap_is_never_below_it(graph: Graph) -> None:
 
 
 def test_too_many_edges() -> None:
-    with pytest.raises(InputError, match="A sweep over all 49,995,000 edges is out of reason"):
+    with pytest.raises(
+        InputError, match="A sweep over all 49,995,000 edges is longer than most runs"
+    ):
         color_edges(pg.graphs.complete(10_000))

@@ -178,7 +178,7 @@ def test_laws_that_do_not_fit_are_refused() -> None:
         "edge 1 is -1": [1, -1, 0.5, 0.5],
         "edge 2 is nan": [0.5, 0.5, np.nan, 0.5],
         "sum to inf": [np.inf, 0, 0.5, 0.5],
-        "3 probabilities and the graph 4 edges": [0.5, 0.25, 0.25],
+        "3 probabilities but the graph has 4 edges": [0.5, 0.25, 0.25],
         "do not connect all nodes": [0.5, 0, 0.5, 0],
         "one of uniform-edges, node-clocks, or a list": [[0.25] * 4],
     }

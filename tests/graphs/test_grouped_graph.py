@@ -161,7 +161,7 @@ def test_large_graphs_are_not_listed() -> None:
             graph.laplacian_dense()
         assert str(refusal.value) == (
             "A matrix of rows by rows is made up to 10000 rows, not 1000000; "
-            "the spectral gap needs none."
+            "use the spectral gap, which needs no such matrix."
         )
         with pytest.raises(InputError, match=r"^The mean detour .* nodes, not 1000000\.$"):
             graph.delta_tilde()

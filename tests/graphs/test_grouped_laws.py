@@ -14,7 +14,7 @@ from scipy import stats
 from pairgossip.checks import ROW_CONSTRUCTIONS
 from pairgossip.graphs import LAWS, Graph, GroupedGraph, complete, cycle, edge_law, watts_strogatz
 from pairgossip.graphs.checks import edge_keys
-from pairgossip.graphs.grouped.laws import _GuidedParts, _locator
+from pairgossip.graphs.grouped.laws import _GuidedParts, _make_locator
 from tests.graphs.virtual import SOME, listed_by_definition, streams
 
 EACH = pytest.mark.parametrize("graph", SOME.values(), ids=SOME.keys())
@@ -131,7 +131,7 @@ def laid_out(lengths: list[int]) -> list[tuple[int, int]]:
 @given(st.lists(st.one_of(st.integers(1, 3), st.integers(1, 300)), min_size=1, max_size=40))
 def test_every_number_falls_into_its_part(lengths: list[int]) -> None:
     expected = laid_out(lengths)
-    part, into = _locator(np.array(lengths, dtype=np.int64)).locate(np.arange(len(expected)))
+    part, into = _make_locator(np.array(lengths, dtype=np.int64)).locate(np.arange(len(expected)))
     assert list(zip(part.tolist(), into.tolist(), strict=True)) == expected
 
 
@@ -139,7 +139,7 @@ def test_tiny_parts_beside_a_huge_one_are_told_apart() -> None:
     """All the tiny parts share one entry of the table."""
     lengths = np.ones(10_001, dtype=np.int64)
     lengths[5000] = 10**12
-    found = _locator(lengths)
+    found = _make_locator(lengths)
     assert isinstance(found, _GuidedParts)
     numbers = np.concatenate([np.arange(6000), 10**12 + np.arange(4990, 10_000)])
     part, into = found.locate(numbers)

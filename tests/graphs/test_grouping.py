@@ -69,7 +69,7 @@ def test_labels_find_their_sites(groups: Any, sites: Graph, site_of: list[int]) 
         ([["a"], ["b"]], 2, path(2), "The groups must be a list with one label per row, not of "),
         ("abc", 3, path(3), "The groups must be a list with one label per row, not str."),
         (3, 3, path(3), "The groups must be a list with one label per row, not int."),
-        ([], 0, path(2), "There are no rows, hence no groups; give at least one row."),
+        ([], 0, path(2), "There are no rows to group; give at least one row."),
         ([["a"], ["b", "c"]], 2, path(2), "Every group label must be one text or one number."),
         ([{"a"}, {"b"}], 2, path(2), "Every group label must be one text or one number."),
         *(

@@ -126,7 +126,11 @@ def test_random_geometric_joins_exactly_the_close_points() -> None:
         (erdos_renyi, (100, 1e-300), "Erdos-Renyi with n=100 and p=1e-300 stayed disconnected in "),
         (erdos_renyi, (100, -0.1), "The edge probability p must be a number between 0 and 1, not "),
         (erdos_renyi, (10**6, 0.5), "Erdos-Renyi with n=1000000 and p=0.5 would have about "),
-        (random_regular, (5, 3), "No graph on n=5 nodes has degree=3 everywhere: make n * degree "),
+        (
+            random_regular,
+            (5, 3),
+            "No graph on n=5 nodes has degree=3 at every node: make n * degree ",
+        ),
         (random_regular, (5, 5), "A regular graph needs degree < n, but degree=5 and n=5."),
         (random_regular, (6, 1), "With degree=1 the 6 nodes fall into pairs; use a degree of at "),
         (random_geometric, (100, 0.01), "The random geometric graph with n=100 and radius=0.01 "),

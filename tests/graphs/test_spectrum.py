@@ -191,7 +191,7 @@ def test_a_poor_eigenvalue_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> N
     problem = spectrum.Problem(graph.laplacian(), 10.0)
     start = problem.centered(np.random.default_rng(0).standard_normal(graph.n))
     look = spectrum._filter(problem.matrix, problem.bound, 0.0, 1)
-    poor = spectrum._leading(problem, look, start, 0.1)
+    poor = spectrum._find_leading(problem, look, start, 0.1)
     assert poor is not None
     assert not spectrum._has_exact_value(problem, start, poor)
     # The third eigenvector is exact, but its eigenvalue is not the second.

@@ -158,7 +158,7 @@ def test_the_best_law_of_another_graph_is_refused() -> None:
     law = best_law(graphs[0])
     same = Graph(12, graphs[0].edges)
     assert same.normalized_gap(law) == law.gap
-    with pytest.raises(InputError, match="law 'best' was found for another graph"):
+    with pytest.raises(InputError, match="law 'best' was found for a graph with other edges"):
         pg.estimate(np.arange(12.0), "gini", graphs[1], law=law)
 
 

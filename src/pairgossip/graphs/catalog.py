@@ -1,4 +1,4 @@
-"""Graphs by the name of their family, and graphs from what a user or a file gives."""
+"""Graphs by the name of their family, and graphs given by users or read from files."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pairgossip.graphs.graph import Graph
 from pairgossip.text import format_count, join_names
 
 _FEWEST_FOR_ALL = 3
-"""Number of nodes up to which some families do not exist; a refusal then advises complete."""
+"""The number of nodes up to which some families do not exist; refusals then advise complete."""
 _Parameters = dict[str, Any]
 
 
 def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
     """Build a graph by the name of its family.
 
-    Parameters left out, or None, take the family's defaults.
+    Parameters that are left out or None take the family's defaults.
 
     >>> build("watts_strogatz", 699, seed=1)
     <Graph watts-strogatz: 699 nodes, 1,398 edges>
@@ -49,7 +49,7 @@ def build(name: str, n: int | None = None, **parameters: Any) -> Graph:
 
 
 def _build(family: Family, nodes: tuple[int, ...], parameters: _Parameters) -> Graph:
-    """Call the function of a family's name, or the builder that it brought."""
+    """Call the function of a family's name, or the family's own builder."""
     if family.builder is None:
         module = random_families if family.is_random else fixed_families
         graph: Graph = getattr(module, family.name.replace("-", "_"))(*nodes, **parameters)
@@ -69,7 +69,7 @@ def _build(family: Family, nodes: tuple[int, ...], parameters: _Parameters) -> G
 
 
 def _sides(family: Family, n: int | None, chosen: _Parameters) -> _Parameters:
-    """Complete rows and cols from as many of rows, cols and n as there are."""
+    """Complete rows and cols from those of rows, cols and n that are known."""
     name = family.name
     if n is None:
         if len(chosen) < 2:
@@ -149,7 +149,7 @@ def restore_graph(
 ) -> Graph:
     """Rebuild a graph from its parts; `edges=None` means complete.
 
-    The formulas of a family without chance hold again where its edges are exactly these.
+    The formulas of a family that is not random hold again if its edges are exactly these.
 
     >>> restore_graph(100_000, build("path", 100_000).edges, "path", {}, None, None).diameter()
     99999
@@ -164,7 +164,7 @@ def restore_graph(
 
 
 def _is_as_built(graph: Graph) -> bool:
-    """Tell whether building the family again gives the same graph; a name alone proves nothing."""
+    """Return whether building the family again gives the same graph; a name alone is no proof."""
     family = FAMILIES.get(graph.family or "")
     if family is None or family.is_random or set(graph.parameters) != set(family.parameter_names):
         return False
@@ -172,7 +172,7 @@ def _is_as_built(graph: Graph) -> bool:
         built = build(graph.family or "", graph.n, **graph.parameters)
     except InputError:
         return False
-    # The formulas take the parameters as they are: None, or "3", must not pass for a side.
+    # Formulas use the parameters without conversion: None or "3" must not count as a side.
     return (
         built.parameters == graph.parameters
         and built.edge_count == graph.edge_count  # before a long list of them is made

@@ -19,19 +19,19 @@ from pairgossip.text import format_count
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Changing(Graph):
-    """Several graphs on the same nodes in turn; after the last comes the first again.
+    """Several graphs on the same nodes in turn; the first one follows the last.
 
-    Runs take it wherever they take a graph, with laws by name and random exchanges. Its edges are
-    those of all its graphs, and how often nodes are picked is a mean over a whole turn. Gaps,
-    distances, files, sweeps, trees, plans and rows at sites need one network, so they are refused;
-    theory knows what averages are expected to be, and all else is measured.
+    Runs accept it in place of a graph, with laws by name and random exchanges. Its edges are the
+    edges of all its graphs, and the rates at which nodes are picked are means over a whole turn.
+    Gaps, distances, files, sweeps, trees, plans and rows at sites need one network, so they are
+    refused. Theory gives the expectation of averages; all other methods must be measured.
 
     Parameters
     ----------
     graphs
         Two graphs or more, each connected, all with the same number of nodes.
     every
-        How many iterations each graph serves before the next one.
+        The number of iterations for which each graph serves before the next one.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Changing(Graph):
     graphs: tuple[Graph, ...]
     """The graphs, in the order in which they serve."""
     every: int
-    """How many iterations each serves."""
+    """The number of iterations for which each serves."""
 
     def __init__(self, graphs: Sequence[Graph], every: int = 1000) -> None:
         chosen = _check_graphs(graphs)
@@ -59,12 +59,12 @@ class Changing(Graph):
         )
 
     def serving(self, iteration: int) -> tuple[Graph, int]:
-        """Return the graph that serves after so many iterations, and for how many more."""
+        """Return the graph that serves at an iteration, and the number of its iterations left."""
         turn, made = divmod(iteration, self.every)
         return self.graphs[turn % len(self.graphs)], self.every - made
 
     def pick_probabilities(self, law: LawLike = UNIFORM_EDGES) -> FloatArray:
-        """Return how often every node takes part in an exchange, over a whole turn."""
+        """Return the probability that each node takes part in an exchange, over a whole turn."""
         picks: FloatArray = np.mean(
             [graph.pick_probabilities(law) for graph in self.graphs], axis=0
         )
@@ -72,15 +72,15 @@ class Changing(Graph):
 
     def _check_given(self, law: GivenLaw) -> NoReturn:
         raise InputError(
-            "A network that changes takes its law by name, uniform-edges or node-clocks: "
-            "probabilities are of one graph's edges."
+            "A network that changes takes its law by name: use uniform-edges or node-clocks, as "
+            "probabilities belong to the edges of one graph."
         )
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise `InputError`: it takes one network, and this one changes."""
+        """Raise `InputError`: this needs one network, but this one changes."""
         raise InputError(
-            "A network that changes has no single gap, distance, matrix, law or file: ask each "
-            "of its graphs, or measure in a run how fast it is."
+            "A network that changes has no single gap, distance, matrix, law or file: use each "
+            "of its graphs, or measure its speed in a run."
         )
 
     _law = edge_probabilities = _refuse

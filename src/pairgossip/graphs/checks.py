@@ -48,7 +48,7 @@ def edge_array(n: int, edges: Any) -> PairArray:
 
 
 def ordered_rows(edges: NDArray[Any]) -> PairArray:
-    """Return the edges as int32 with i < j in each row, in one piece of memory, read-only."""
+    """Return the edges as int32 with i < j in each row, contiguous and read-only."""
     ordered = np.empty((len(edges), 2), dtype=np.int32)
     np.minimum(edges[:, 0], edges[:, 1], out=ordered[:, 0], casting="unsafe")
     np.maximum(edges[:, 0], edges[:, 1], out=ordered[:, 1], casting="unsafe")
@@ -99,12 +99,12 @@ def neighbor_sums(
 
 
 def is_connected(n: int, edges: NDArray[Any]) -> bool:
-    """Tell whether every node can be reached from node 0."""
+    """Return whether every node can be reached from node 0."""
     return len(edges) >= n - 1 and not component_labels(n, edges).any()
 
 
 def refuse_disconnected(n: int, edges: NDArray[Any]) -> None:
-    """Raise the error that says in how many pieces a disconnected graph is."""
+    """Raise the error for a disconnected graph, with its number of components."""
     sizes = np.bincount(component_labels(n, edges))
     sizes = sizes[sizes > 0]
     if sizes.size > 1:
@@ -115,7 +115,7 @@ def refuse_disconnected(n: int, edges: NDArray[Any]) -> None:
 
 
 def node_names(n: int, names: Iterable[object] | None) -> tuple[str, ...] | None:
-    """Return the names as strings after checking that there is a different one for each node."""
+    """Return the names as strings after checking that every node has its own."""
     if names is None:
         return None
     texts = tuple(str(name) for name in names)

@@ -1,4 +1,4 @@
-"""How far apart nodes are, and how long an observation walks until it could be anywhere."""
+"""Distances between nodes, and mixing times of walking observations."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 _LARGEST_FOR_DIAMETER = 20_000
-"""Number of nodes; above, a diameter without formula is refused: searches would take minutes."""
+"""The largest number of nodes for a diameter without formula; beyond, searches take minutes."""
 _LARGEST_FOR_DETOURS = 5_000
-"""Number of nodes; above, the mean detour is refused: it needs the distances of all pairs."""
+"""The largest number of nodes for the mean detour, which needs the distances of all pairs."""
 _BLOCK_ENTRIES = 4_000_000
-"""Distances computed at once, 8 bytes each; more would only take more memory."""
+"""The number of distances computed at once, 8 bytes each; more would only take memory."""
 
 
 class DeltaTilde(NamedTuple):
@@ -56,7 +56,7 @@ def delta_tilde(graph: Graph) -> DeltaTilde:
         return DeltaTilde(2.0, (0, 1))
     _refuse_large(graph, _LARGEST_FOR_DETOURS, "The mean detour")
     apart = np.empty((graph.n, graph.n), dtype=np.int16)
-    size = max(1, _BLOCK_ENTRIES // graph.n)  # a few nodes at a time, so that memory stays bounded
+    size = max(1, _BLOCK_ENTRIES // graph.n)  # a few nodes at a time, to bound memory
     for start in range(0, graph.n, size):
         sources = np.arange(start, min(start + size, graph.n))
         apart[start : start + size] = _distances(graph, sources)
@@ -86,7 +86,7 @@ def _refuse_large(graph: Graph, limit: int, what: str) -> None:
 
 
 def _largest_eccentricity(graph: Graph) -> int:
-    """Search from a few nodes only: each search bounds how far every other node can see.
+    """Search from a few nodes only: each search bounds the eccentricity of every other node.
 
     From node w at distance d of a node with eccentricity e, the farthest node is at a distance
     between max(d, e - d) and e + d; nodes that cannot beat the best so far are left out.
@@ -104,7 +104,7 @@ def _largest_eccentricity(graph: Graph) -> int:
         left = np.flatnonzero(at_most > best)
         if left.size == 0:
             return best
-        # Nodes at the rim raise the best, nodes in the middle lower the bounds: take turns.
+        # Nodes at the rim raise the best, nodes in the middle lower the bounds: alternate.
         choice = at_most[left].argmax() if from_outside else at_least[left].argmin()
         source, from_outside = int(left[choice]), not from_outside
 
@@ -137,7 +137,8 @@ def bottleneck(graph: Graph, law: LawLike = UNIFORM_EDGES) -> float:
 
 
 _LARGEST_EXACT = 3_000
-"""The exact total variation takes all eigenvectors: n^3 operations, several n^2 of memory."""
+"""The largest number of nodes for the exact total variation, which takes all eigenvectors: n^3
+operations, and several n^2 numbers."""
 
 
 def mixing_time(graph: Graph, eps: float, law: LawLike = UNIFORM_EDGES) -> int:
@@ -158,7 +159,7 @@ def mixing_time(graph: Graph, eps: float, law: LawLike = UNIFORM_EDGES) -> int:
         distance = math.nan
     if not 0.0 < distance < 1.0:
         raise InputError(f"The distance eps must be between 0 and 1, not {eps!r}.")
-    # A lone node has no gap, and is everywhere it could be.
+    # A lone node has no gap, and its observation is mixed from the start.
     gap = graph.normalized_gap(law) if graph.n > 1 else 1.0
     return mixing_time_of(graph.n, gap, distance)
 
@@ -168,7 +169,7 @@ def mixing_time_of(n: int, gap: float, eps: float) -> int:
     start = math.sqrt(n - 1) / 2
     if start <= eps:
         return 0
-    # The triangle has gap 1: one step forgets the start.
+    # The triangle has gap 1: it mixes in one step.
     return 1 if gap >= 1.0 else math.ceil(math.log(start / eps) / -math.log1p(-gap))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _Parts = tuple[int, NDArray[np.int64], tuple[str, ...] | None]
-"""Number of nodes, edges, and names unless the nodes are just numbered."""
+"""The number of nodes, the edges, and the names; None for names where nodes are numbered."""
 
 # Written before the edges of a graph with names, so that reading it back keeps the nodes' order.
 # It names this package, because other programs also write comments about nodes.
@@ -30,7 +30,7 @@ _NODES_HEADER = "# pairgossip nodes:"
 
 
 def read_edge_list(path: Path) -> _Parts:
-    """Read two columns separated by blanks or a comma.
+    """Read the two ends of one edge per line, separated by blanks or a comma.
 
     A first line that `write_edge_list` wrote gives the names in order. Without one, the labels
     are node indices when they are the integers 0 to n - 1; otherwise they are names, and nodes are
@@ -39,7 +39,7 @@ def read_edge_list(path: Path) -> _Parts:
     lines = _decode(path).splitlines()
     names: list[str] = []
     if lines and lines[0].startswith(_NODES_HEADER):
-        # Whoever edits the header by hand may repeat a name.
+        # A header edited by hand may repeat a name.
         names = list(dict.fromkeys(lines[0].removeprefix(_NODES_HEADER).split()))
     number = {name: index for index, name in enumerate(names)}
     pairs: dict[tuple[int, int], int] = {}
@@ -63,7 +63,7 @@ def read_edge_list(path: Path) -> _Parts:
 
 
 def write_edge_list(graph: Graph, path: str | Path) -> None:
-    """Write a text file with the two ends of one edge per line, by name if there are names."""
+    """Write a text file with the two ends of one edge per line, as names if there are names."""
     if graph.n == 1:
         raise InputError("A single node has no edges to list; write it as GraphML instead.")
     edges = graph.edges.tolist()  # first, because a complete graph may refuse to list them
@@ -180,9 +180,9 @@ class _Reader:
 
 
 def read_graphml(path: Path) -> _Parts:
-    """Read an undirected graph; data attached to nodes and edges is left behind.
+    """Read an undirected graph, without the data of nodes and edges.
 
-    The nodes keep their order, and their identifiers as names unless those are 0, 1, 2, ...
+    The nodes keep their order. Their identifiers become names, unless they are 0, 1, 2, ...
     """
     reader = _Reader(path)
     content = read_bytes(path)
@@ -200,7 +200,7 @@ def read_graphml(path: Path) -> _Parts:
 
 
 def write_graphml(graph: Graph, path: str | Path) -> None:
-    """Write a GraphML file of the nodes, by name if there are names, and the edges."""
+    """Write a GraphML file of the nodes, as names if there are names, and the edges."""
     edges = graph.edges.tolist()  # first, because a complete graph may refuse to list them
     labels = [quoteattr(label) for label in _labels(graph)]
     for label in labels if graph.names else ():
@@ -219,8 +219,8 @@ def write_graphml(graph: Graph, path: str | Path) -> None:
 def networkx_parts(graph: nx.Graph) -> _Parts:
     """Return the number of nodes, the edges and the names of a networkx graph.
 
-    Nodes are numbered in the order in which they were added to it, whatever their names.
-    Attributes of nodes and edges, weights among them, are left behind.
+    Nodes are numbered in the order in which they were added to it, not by name. Attributes of nodes
+    and edges, such as weights, are dropped.
     """
     if not all(hasattr(graph, name) for name in ("is_directed", "is_multigraph", "nodes", "edges")):
         raise InputError(f"from_networkx takes a networkx graph, not a {type(graph).__name__}.")
@@ -244,7 +244,7 @@ def networkx_parts(graph: nx.Graph) -> _Parts:
 
 
 def to_networkx(graph: Graph) -> nx.Graph:
-    """Return a networkx graph on the names, or on 0 to n - 1 when there are none."""
+    """Return a networkx graph on the names, or on 0 to n - 1 if there are no names."""
     with needed_for("to_networkx", install="networkx"):
         import networkx
 
@@ -260,10 +260,10 @@ def matrix_parts(matrix: Any) -> tuple[int, NDArray[np.int64]]:
     with needed_for("from_scipy"):
         from scipy.sparse import coo_array, issparse
 
-    given: Any = matrix if issparse(matrix) else np.asarray(matrix)
-    if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] == 0:
-        raise InputError(f"The adjacency matrix must be square, not of shape {given.shape}.")
-    entries = coo_array(given)
+    entered: Any = matrix if issparse(matrix) else np.asarray(matrix)
+    if entered.ndim != 2 or entered.shape[0] != entered.shape[1] or entered.shape[0] == 0:
+        raise InputError(f"The adjacency matrix must be square, not of shape {entered.shape}.")
+    entries = coo_array(entered)
     entries.sum_duplicates()
     used = entries.data != 0
     rows, cols = (index[used].astype(np.int64) for index in (entries.row, entries.col))
@@ -274,7 +274,7 @@ def matrix_parts(matrix: Any) -> tuple[int, NDArray[np.int64]]:
         )
     if (rows == cols).any():
         raise InputError("The adjacency matrix has a diagonal entry; no node may neighbor itself.")
-    n = int(given.shape[0])
+    n = int(entered.shape[0])
     upper = rows < cols
     there, back = rows[upper] * n + cols[upper], cols[~upper] * n + rows[~upper]
     if not np.array_equal(np.sort(there), np.sort(back)):
@@ -289,5 +289,5 @@ def to_scipy(graph: Graph) -> csr_array[Any]:
 
     indptr, indices = graph.adjacency
     ones = np.ones(len(indices))
-    # Copies, because scipy may sort a matrix's arrays in place.
+    # Copy, because scipy may sort a matrix's arrays in place.
     return csr_array((ones, indices.copy(), indptr.copy()), shape=(graph.n, graph.n))

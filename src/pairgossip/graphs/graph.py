@@ -1,4 +1,4 @@
-"""The network: who can exchange with whom."""
+"""The network: nodes, and the edges along which they exchange."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _LARGEST_LISTED_COMPLETE = 20_000
-"""Above this many nodes the edges of a complete graph (2e8 pairs) are not written out."""
+"""The largest number of nodes for listing the edges of a complete graph: 2e8 pairs."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Graph:
     """A connected, simple, undirected graph on the nodes 0 to n - 1.
 
-    Graphs are values: build a new one instead of changing one. A complete graph keeps no list of
+    Graphs are values: build a new one instead of changing one. A complete graph does not list its
     edges, so it may have millions of nodes.
 
     Parameters
@@ -38,11 +38,11 @@ class Graph:
     edges
         Array of shape (m, 2): one pair of node indices per edge, in any orientation.
     family, parameters
-        Where the graph comes from, for display and for files; facts are computed from the edges.
+        The origin of the graph, for display and for files; results are computed from the edges.
     names
         One name per node.
     positions
-        Array of shape (n, 2): where to draw each node.
+        Array of shape (n, 2): the place of each node in pictures.
 
     Examples
     --------
@@ -55,19 +55,19 @@ class Graph:
     edge_count: int
     """Number of undirected edges, |E|."""
     family: str | None
-    """Canonical name of the family the graph was built from, if any."""
+    """Canonical name of the graph's family, if any."""
     names: tuple[str, ...] | None
     """One name per node, or None."""
     positions: FloatArray | None
-    """Where to draw each node, shape (n, 2), or None."""
+    """The place of each node in pictures, shape (n, 2), or None."""
     is_complete: bool
     """Whether every two nodes are joined; such a graph stores no edges."""
     _edges: PairArray | None
     _parameters: dict[str, Any]
     _is_certified: bool
-    """Whether this package itself built the edges; only then are its family's formulas used."""
+    """Whether this package built the edges; only then are the family's formulas used."""
     _known: dict[laws.NamedOrGiven | None, float]
-    """Results that take long to compute: spectral gaps by law, and the relaxation of sweeps."""
+    """Stored results that take long to compute: gaps by law, and the relaxation of sweeps."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Graph:
         names: Iterable[object] | None = None,
         positions: ArrayLike | None = None,
     ) -> Self:
-        """Join every two of n nodes without listing the edges; the rest is as for `Graph`.
+        """Join every two of n nodes without listing the edges; other arguments are as for `Graph`.
 
         >>> Graph.complete_on(3, names=["ann", "bob", "cy"]).names
         ('ann', 'bob', 'cy')
@@ -107,7 +107,7 @@ class Graph:
         return graph
 
     @classmethod
-    def _trusted(
+    def _build_unchecked(
         cls,
         n: int,
         edges: NDArray[Any] | None,
@@ -148,7 +148,7 @@ class Graph:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters its family was built with."""
+        """The parameters of its family."""
         return dict(self._parameters)
 
     @property
@@ -213,10 +213,10 @@ class Graph:
         return self.is_complete or bool(self.degrees.min() == self.degrees.max())
 
     def is_bipartite(self) -> bool:
-        """Tell whether the nodes split into two sides with every edge between the sides."""
+        """Return whether the nodes split into two sides with every edge between the sides."""
         if self.is_complete:
             return self.n <= 2
-        # The two-fold cover of a connected graph falls apart exactly when the graph is bipartite.
+        # The two-fold cover of a connected graph is disconnected exactly if the graph is bipartite.
         edges = self.edges.astype(np.int64)
         cover = np.concatenate([edges + np.array([0, self.n]), edges + np.array([self.n, 0])])
         return not checks.is_connected(2 * self.n, cover)
@@ -244,17 +244,17 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph) -> Self:
-        """Take the nodes, named, and the edges of a networkx graph.
+        """Make a graph from a networkx graph, with the names of its nodes.
 
         Nodes are numbered 0, 1, ... as networkx lists them, which is the order in which they were
-        added, not that of their names: row k of the data belongs to node ``list(graph)[k]``.
+        added, not the order of names: row k of the data belongs to node ``list(graph)[k]``.
         """
         n, edges, names = formats.networkx_parts(graph)
         return cls(n, edges, names=names)
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> Self:
-        """Take a symmetric adjacency matrix of zeros and ones, sparse or dense."""
+        """Make a graph from a symmetric adjacency matrix of zeros and ones, sparse or dense."""
         return cls(*formats.matrix_parts(matrix))
 
     @classmethod

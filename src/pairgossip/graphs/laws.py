@@ -1,11 +1,11 @@
-"""Edge laws: which edge is drawn next, and with what probability.
+"""Edge laws, which draw the next edge.
 
 `uniform-edges` draws every edge equally often, as the algorithms are stated. `node-clocks` wakes a
 uniform node that calls a uniform neighbor: q_ij = (1/d_i + 1/d_j) / n. On regular graphs the two
-agree. Any other law is given by the probability of every edge.
+are equal. Any other law is given by the probability of every edge.
 
-Each kind of random number comes from its own stream, and numpy draws a stream's numbers one after
-the other, so that drawing a and then b events gives the same events as drawing a + b at once.
+Each kind of random number has its own stream, and numpy draws a stream's numbers one after the
+other, so that drawing a and then b events gives the same events as drawing a + b at once.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 
 _SUM_ERROR = 1e-8
-"""How far the sum of probabilities may be from 1."""
+"""The largest distance of the sum of probabilities from 1."""
 
 
 class GivenLaw:
-    """A law of edges that is given by the probability of every edge.
+    """A law of edges, given by the probability of every edge.
 
-    Laws are values: equal ones have equal probabilities.
+    Laws are values: they are equal if their probabilities are equal.
 
     Parameters
     ----------
     probabilities
-        One number per edge, in the order of ``graph.edges``; they sum to 1. Those of edges that
-        are never used are 0.
+        One number per edge, in the order of ``graph.edges``; they sum to 1. Edges that are never
+        used have 0.
     name
-        What results show.
+        The name of the law in results.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class GivenLaw:
     """The probability of every edge; read-only."""
     name: str
     edges: PairArray | None = None
-    """The edges that it was found for; None if any graph of as many edges will do."""
+    """The edges for which it was found; None if it fits any graph with this number of edges."""
 
     def __init__(self, probabilities: Any, name: str = "given") -> None:
         self.probabilities = _check_probabilities(probabilities)
@@ -79,24 +79,24 @@ class GivenLaw:
 NamedOrGiven = str | GivenLaw
 """A law by its canonical name, or by its probabilities."""
 LawLike = str | GivenLaw | FloatArray | Sequence[float]
-"""What users may give as a law."""
+"""The forms in which users may give a law."""
 
 
 def name_law(law: NamedOrGiven) -> str:
-    """Return what results and files call a law."""
+    """Return the name of a law in results and files."""
     return law if isinstance(law, str) else law.name
 
 
-def _check_probabilities(given: Any) -> FloatArray:
+def _check_probabilities(probabilities: Any) -> FloatArray:
     """Return the numbers read-only; raise `InputError` unless they are probabilities."""
     try:
-        numbers = np.array(given, dtype=np.float64)
+        numbers = np.array(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
         numbers = np.empty(0)
     if numbers.ndim != 1 or not numbers.size:
         raise InputError(
             f"An edge law is one of {', '.join(LAWS)}, or a list of probabilities, one per edge; "
-            f"not {shorten(given)}."
+            f"not {shorten(probabilities)}."
         )
     if not (numbers >= 0).all():
         at = int((~(numbers >= 0)).argmax())
@@ -126,17 +126,17 @@ def settle_law(graph: Graph, law: LawLike) -> NamedOrGiven:
 
 
 def check_given(graph: Graph, law: GivenLaw) -> None:
-    """Raise `InputError` unless there is one probability per edge, and used edges join all."""
+    """Raise `InputError` unless every edge has a probability, and used edges join all nodes."""
     count = len(law.probabilities)
     if count != graph.edge_count:
         raise InputError(
-            f"The law has {count:,} probabilities and the graph {graph.edge_count:,} edges: give "
-            "one probability per edge, in the order of graph.edges."
+            f"The law has {count:,} probabilities but the graph has {graph.edge_count:,} edges: "
+            "give one probability per edge, in the order of graph.edges."
         )
     if law.edges is not None and not np.array_equal(law.edges, graph.edges):
         raise InputError(
-            f"The law '{law.name}' was found for another graph, with other edges: find that of "
-            "this one."
+            f"The law '{law.name}' was found for a graph with other edges: find the law of this "
+            "graph."
         )
     if component_labels(graph.n, graph.edges[law.probabilities > 0]).any():
         raise InputError(
@@ -146,15 +146,15 @@ def check_given(graph: Graph, law: GivenLaw) -> None:
 
 
 class EdgeLaw(Protocol):
-    """Draws exchanges: a name, how many streams it consumes, and `draw`."""
+    """The interface of laws: a name, the number of streams it consumes, and `draw`."""
 
     @property
     def name(self) -> str:
-        """One of `LAWS`, or that of a given law."""
+        """One of `LAWS`, or the name of a given law."""
 
     @property
     def stream_count(self) -> int:
-        """How many independent generators `draw` consumes."""
+        """The number of independent generators that `draw` consumes."""
 
     def draw(self, streams: Sequence[Generator], count: int) -> PairArray:
         """Return the next `count` exchanges, one row (i, j) each."""
@@ -234,7 +234,7 @@ class _NodeClocks:
 
 @dataclass(frozen=True, eq=False)
 class _GivenEdges:
-    """A draw by given probabilities: a uniform place, which keeps its edge or sends to its alias.
+    """A draw by given probabilities: a uniform place, which keeps its edge or takes its alias.
 
     No edge's probability is off by more than 2**-53.
     """
@@ -242,7 +242,7 @@ class _GivenEdges:
     name: str
     edges: PairArray
     kept: FloatArray
-    """With what probability a place keeps its own edge."""
+    """The probability that a place keeps its own edge."""
     alias: NDArray[np.int64]
     stream_count: int = 2
 
@@ -254,7 +254,7 @@ class _GivenEdges:
 
 
 def _alias_table(probabilities: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return for every place the probability to keep it, and where to go instead (Walker, Vose)."""
+    """Return for every place the probability to keep it, and its alias (Walker, Vose)."""
     count = len(probabilities)
     heights = (probabilities * (count / probabilities.sum())).tolist()
     alias = list(range(count))
@@ -266,7 +266,7 @@ def _alias_table(probabilities: FloatArray) -> tuple[FloatArray, NDArray[np.int6
         heights[rich] -= 1 - heights[poor]
         if heights[rich] < 1:
             low.append(high.pop())
-    # Deficits and surpluses balance, so what is left is full but for rounding.
+    # Deficits and surpluses balance, so the remaining places are full up to rounding.
     for place in (*low, *high):
         heights[place] = 1.0
     return np.array(heights), np.array(alias, dtype=np.int64)
@@ -292,7 +292,7 @@ def listed_law(graph: Graph, name: str) -> EdgeLaw:
 
 
 def is_uniform(graph: Graph, law: LawLike) -> bool:
-    """Tell whether a law draws every edge of this graph equally often, as all do if regular."""
+    """Return whether a law draws all edges of this graph equally often, as on regular graphs."""
     settled = settle_law(graph, law)
     return isinstance(settled, str) and (settled == UNIFORM_EDGES or graph.is_regular)
 

@@ -1,6 +1,6 @@
-"""Pictures of networks, the same in figures and on the page: where nodes are, and which edges show.
+"""Pictures of networks, the same in figures and on the page: places of nodes, and visible edges.
 
-Coordinates are those of `Graph.positions`: y grows upward. Families begin at the top and go
+Coordinates are those of `Graph.positions`: y grows upward. Families begin at the top and continue
 clockwise, or begin in the upper left corner.
 """
 
@@ -16,19 +16,19 @@ from pairgossip.families import FAMILIES, formula_family
 from pairgossip.graphs.graph import Graph
 
 LARGEST_DRAWN = 2_000
-"""Number of nodes up to which edges can be seen; more nodes only fill an area evenly."""
+"""The largest number of nodes with visible edges; more nodes fill an area evenly."""
 _NODES_PER_ROW, _ROW_WIDTH = 150, 0.035
-"""Number of nodes per row of a ring, beyond which there are more rows, this many radii apart."""
+"""The largest number of nodes per row of a ring, and the distance of rows in radii."""
 _LEAST_SHAPE, _MOST_APART = 0.4, 4.0
-"""Least ratio of a rectangle's sides; rows move apart to reach it, by this many steps at most."""
+"""The least ratio of a rectangle's sides, and the largest distance of rows that serves it."""
 _LONGEST_VISIBLE = 0.75
-"""Length of an edge, in widths or heights of the picture; where edges wrap, longer ones do."""
+"""The largest length of a visible edge, relative to the picture, in families whose edges wrap."""
 _SPRING_ROUNDS = 60
-"""Number of moves of every node before the springs count as at rest."""
+"""The number of moves of every node until the springs count as at rest."""
 
 
 def place_nodes(graph: Graph) -> FloatArray:
-    """Place the nodes where the graph says, in the shape of its family, or by springs."""
+    """Place the nodes by the graph's positions, in the shape of its family, or by springs."""
     if graph.positions is not None:
         return graph.positions
     family = FAMILIES.get(graph.family or "")
@@ -47,7 +47,7 @@ def fit_square(positions: FloatArray) -> FloatArray:
 
 
 def longest_visible(graph: Graph, places: FloatArray) -> FloatArray | None:
-    """Return how far a drawn edge reaches along x and y; longer ones lead around the picture."""
+    """Return the largest lengths of visible edges along x and y; None if all are visible."""
     family = formula_family(graph)
     if graph.positions is not None or family is None or not family.wraps:
         return None
@@ -55,7 +55,7 @@ def longest_visible(graph: Graph, places: FloatArray) -> FloatArray | None:
 
 
 def visible_edges(graph: Graph, places: FloatArray) -> PairArray:
-    """Return the edges without those that lead around the picture: they would cross all of it."""
+    """Return the edges without those that wrap around the picture, which would cross all of it."""
     edges, longest = graph.edges, longest_visible(graph, places)
     if longest is None:
         return edges
@@ -63,7 +63,7 @@ def visible_edges(graph: Graph, places: FloatArray) -> PairArray:
 
 
 def ring(n: int) -> FloatArray:
-    """Place nodes on a ring, of several rows where one has no room for them."""
+    """Place nodes on a ring, in several rows where one is not enough."""
     rows = -(-n // _NODES_PER_ROW)
     reach = 1 - _ROW_WIDTH * (np.arange(n) % rows)
     return reach[:, None] * _circle(np.linspace(0, 2 * np.pi, n, endpoint=False) - np.pi / 2)
@@ -75,14 +75,14 @@ def _circle(angle: FloatArray) -> FloatArray:
 
 
 def _spiral(n: int) -> FloatArray:
-    """Wind up a row of nodes: neighbors stay near each other, and the disk is filled evenly."""
+    """Wind a row of nodes into a spiral: neighbors stay close, and the disk is filled evenly."""
     turns = np.sqrt(n / np.pi)
     reach = np.sqrt(np.linspace(0.0, 1.0, n))
     return reach[:, None] * _circle(2 * np.pi * turns * reach)
 
 
 def _sunflower(n: int) -> FloatArray:
-    """Fill a disk evenly, neighbors in no order."""
+    """Fill a disk evenly, without regard to neighbors."""
     order = np.arange(n)
     golden = np.pi * (3 - np.sqrt(5))
     return np.sqrt((order + 0.5) / n)[:, None] * _circle(golden * order)
@@ -107,9 +107,9 @@ def _row(graph: Graph) -> FloatArray:
 
 
 def _rectangle(graph: Graph) -> FloatArray:
-    """Place rows and columns; a thin rectangle's rows move apart, lest it be a mere line."""
+    """Place rows and columns; rows of a thin rectangle move apart, so that it is not a line."""
     rows, cols = (int(graph.parameters.get(side) or 0) for side in ("rows", "cols"))
-    if rows * cols != graph.n:  # named like a rectangle, without its sides
+    if rows * cols != graph.n:  # it has the name of a rectangle, but not its sides
         return _springs(graph)
     row, column = np.divmod(np.arange(graph.n), cols)
     apart = np.clip(_LEAST_SHAPE * np.array([rows / cols, cols / rows]), 1, _MOST_APART)
@@ -117,7 +117,7 @@ def _rectangle(graph: Graph) -> FloatArray:
 
 
 def _springs(graph: Graph) -> FloatArray:
-    """Let edges pull and all pairs push (Fruchterman and Reingold), from a fixed start."""
+    """Place nodes by springs (Fruchterman and Reingold): edges pull, all pairs push."""
     n = graph.n
     if n < 4 or n > LARGEST_DRAWN:
         return _disk(graph)

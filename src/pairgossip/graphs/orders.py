@@ -2,8 +2,8 @@
 
 Edges of one color have no node in common and can ring at once. A sweep takes all edges once, in
 the order of their colors (generalized dimension exchange, Xu and Lau 1992). On lattices averaging
-along sweeps forgets where values came from about twice as fast as along random edges, and
-over-relaxed, z_i <- (1 - r) z_i + r z_j with r > 1/2, much faster still.
+along sweeps mixes about twice as fast as along random edges, and with over-relaxation,
+z_i <- (1 - r) z_i + r z_j with r > 1/2, much faster still.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pairgossip.graphs.laws import NamedOrGiven
 
 _LARGEST_SWEEP = 20_000_000
-"""Above this many edges a sweep is longer than most runs."""
+"""The largest number of edges of a sweep; with more, a sweep is longer than most runs."""
 _LISTED_AT_ONCE = 1 << 16
+"""The number of edges in one list of Python numbers."""
 
 
 class Sweep(NamedTuple):
@@ -31,11 +32,11 @@ class Sweep(NamedTuple):
 
     edges: PairArray
     ends: tuple[int, ...]
-    """Where the edges of each color end."""
+    """The place at which the edges of each color end."""
 
     @property
     def colors(self) -> int:
-        """How many colors there are: the largest degree, or a little more."""
+        """The number of colors: the largest degree, or a little more."""
         return len(self.ends)
 
     def apply(self, values: FloatArray, relaxation: float) -> None:
@@ -43,12 +44,12 @@ class Sweep(NamedTuple):
         self.follow(values, relaxation, 0, len(self.edges))
 
     def follow(self, values: FloatArray, relaxation: float, start: int, exchanges: int) -> int:
-        """Average values along so many exchanges from a place in the sweep; return the place after.
+        """Average values along exchanges from a place in the sweep; return the place after them.
 
         Edges of one color have no node in common, so they are taken at once.
         """
         first, second = self.edges.T
-        if exchanges >= len(self.edges):  # it pays to make indices of them once for all colors
+        if exchanges >= len(self.edges):  # it is faster to make indices once for all colors
             first, second = first.astype(np.intp), second.astype(np.intp)
         while exchanges > 0:
             color = bisect_right(self.ends, start)
@@ -64,7 +65,7 @@ class Sweep(NamedTuple):
 
 
 class Course(NamedTuple):
-    """The exchanges of a run, as far as theory asks."""
+    """The exchanges of a run, in the form that theory needs."""
 
     law: NamedOrGiven = UNIFORM_EDGES
     schedule: str = RANDOM
@@ -78,18 +79,18 @@ RANDOM_COURSE = Course()
 
 
 def check_sweep(graph: Graph) -> None:
-    """Raise `InputError` for a graph with more edges than are worth a sweep."""
+    """Raise `InputError` for a graph with too many edges for a sweep."""
     if graph.edge_count > _LARGEST_SWEEP:
         raise InputError(
-            f"A sweep over all {graph.edge_count:,} edges is out of reason: use {{argument}}, "
-            f"or a graph of at most {_LARGEST_SWEEP:,} edges.",
+            f"A sweep over all {graph.edge_count:,} edges is longer than most runs: use "
+            f"{{argument}}, or a graph of at most {_LARGEST_SWEEP:,} edges.",
             "schedule",
             "random",
         )
 
 
 def color_edges(graph: Graph) -> Sweep:
-    """Give every edge the first color that neither of its nodes has yet."""
+    """Color the edges: each takes the first color that neither of its nodes has yet."""
     check_sweep(graph)
     edges = graph.edges
     used = [0] * graph.n  # the colors of each node's edges, as bits
@@ -110,9 +111,9 @@ def color_edges(graph: Graph) -> Sweep:
 
 
 def tree_messages(graph: Graph) -> PairArray:
-    """Return the messages up a spanning tree and down again, sender first: 2n - 2.
+    """Return the 2n - 2 messages up a spanning tree and back down, sender first.
 
-    The tree is that of a breadth-first search from the middle of a long way.
+    The tree is found by a breadth-first search from the middle of a long path.
     """
     order: IntArray
     parents: IntArray
@@ -130,7 +131,7 @@ def tree_messages(graph: Graph) -> PairArray:
 
 
 def _search(graph: Graph, root: int) -> tuple[IntArray, IntArray]:
-    """Return the nodes as a breadth-first search finds them, and from where it came to each."""
+    """Return the nodes in the order of a breadth-first search, and the parent of each."""
     with needed_for("A spanning tree"):
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import breadth_first_order

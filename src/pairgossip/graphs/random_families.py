@@ -17,22 +17,22 @@ from pairgossip.graphs.checks import edge_keys, is_connected, node_count, repeat
 from pairgossip.graphs.graph import Graph
 
 _FEWEST_BEFORE_BATCHES = 64
-"""Number of nodes that arrive one by one; later ones come in batches that double."""
+"""The number of nodes that arrive one by one; later ones arrive in batches that double."""
 
 
 def _attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
     """Return the edges (new node, target) of a star on m + 1 nodes grown to n nodes.
 
     A node is chosen in proportion to its degree by choosing uniformly among the ends of all
-    earlier edges. End 2e is the new node of edge e, end 2e + 1 its target. A target is first drawn
-    as the number of an earlier end; within a batch of new nodes that end may itself be a target
-    not yet known, and such chains are followed for the whole batch at once.
+    earlier edges. End 2e is the new node of edge e, end 2e + 1 is its target. A target is first
+    drawn as the number of an earlier end. Within a batch of new nodes that end may itself be a
+    target not yet known; such chains are resolved for the whole batch at once.
     """
     ends = np.empty(2 * m * (n - m), dtype=np.int64)
     ends[0 : 2 * m : 2] = np.arange(1, m + 1)
     ends[1 : 2 * m : 2] = 0
     arrived = m + 1
-    # Few nodes mean many repeated targets: these go one by one, the others in doubling batches.
+    # Few nodes mean many repeated targets: they arrive one by one, the others in batches.
     one_by_one = min(n, max(2 * m + 2, _FEWEST_BEFORE_BATCHES))
     while arrived < n:
         batch = 1 if arrived < one_by_one else min(arrived, n - arrived)
@@ -49,7 +49,7 @@ def _attach_edges(n: int, m: int, rng: Generator) -> NDArray[np.int64]:
 
 
 def _distinct_targets(ends: NDArray[np.int64], m: int, rng: Generator) -> NDArray[np.int64]:
-    """Choose among the ends until m different nodes have come up."""
+    """Choose among the ends until m different nodes are found."""
     drawn = np.empty(0, dtype=np.int64)
     while True:
         drawn = np.concatenate([drawn, ends[rng.integers(0, len(ends), 2 * m)]])
@@ -61,25 +61,25 @@ def _distinct_targets(ends: NDArray[np.int64], m: int, rng: Generator) -> NDArra
 def _batch_targets(
     ends: NDArray[np.int64], arrived: int, batch: int, m: int, rng: Generator
 ) -> NDArray[np.int64]:
-    """Choose m targets for each new node, again and again where a node chose one twice."""
+    """Choose m targets for each new node, and choose again where a node has one twice."""
     node = np.repeat(np.arange(arrived, arrived + batch), m)
     # A node's own edges come after all the ends it may choose from.
     choices = 2 * m * (node - m)
     first_end = 2 * m * (arrived - m)
     drawn = rng.integers(0, choices)
     while True:
-        targets = ends[_known_ends(drawn, first_end)]
+        targets = ends[_resolve_ends(drawn, first_end)]
         repeated = _repeats_within_rows(targets.reshape(batch, m))
         if repeated.size == 0:
             return targets
         drawn[repeated] = rng.integers(0, choices[repeated])
 
 
-def _known_ends(drawn: NDArray[np.int64], first_end: int) -> NDArray[np.int64]:
-    """Follow targets that are themselves targets of this batch to an end that is known."""
+def _resolve_ends(drawn: NDArray[np.int64], first_end: int) -> NDArray[np.int64]:
+    """Replace ends that are targets of this batch by ends that are known."""
     ends = drawn.copy()
     while (unknown := np.flatnonzero((ends >= first_end) & (ends % 2 == 1))).size:
-        # Each round looks up the results of the earlier rounds, so that chains halve.
+        # Each round uses the results of earlier rounds, so that chains halve.
         ends[unknown] = ends[(ends[unknown] - first_end) // 2]
     return ends
 
@@ -93,14 +93,14 @@ def _repeats_within_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 _Seed = int | SeedSequence | BitGenerator | Generator | None
-"""The seed of a random family; None draws a fresh one."""
+"""The seed of a random family; None for a new random seed."""
 
 _MOST_EDGES = 200_000_000
-"""Expected number of edges, of 8 bytes; a family that would have more is refused."""
+"""The largest expected number of edges, of 8 bytes each; with more a family is refused."""
 _MOST_DRAWS = 100
-"""Number of draws of one graph, after which it is refused as disconnected."""
+"""The largest number of draws of one graph; then it is refused as disconnected."""
 _MOST_EDGES_DRAWN = 60_000_000
-"""Number of edges over all draws; larger graphs are drawn less often, but at least three times."""
+"""The largest number of edges over all draws; but a large graph is drawn at least three times."""
 
 
 def _generator(seed: _Seed) -> Generator:
@@ -127,7 +127,7 @@ def _refuse_too_many_edges(expected: float, what: str, remedy: str) -> None:
 def _draw_until_connected(
     n: int, draw: Callable[[], NDArray[Any]], expected_edges: float, what: str, remedy: str
 ) -> NDArray[Any]:
-    """Return the first connected draw; give up after 100, or fewer where draws are large."""
+    """Return the first connected draw; stop after 100 draws, or fewer where they are large."""
     draws = int(np.clip(_MOST_EDGES_DRAWN / max(expected_edges + n, 1.0), 3, _MOST_DRAWS))
     for _ in range(draws):
         edges = draw()
@@ -139,7 +139,7 @@ def _draw_until_connected(
 def pairs_from_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return pair number j (j - 1) / 2 + i as the row (i, j), i < j."""
     larger = ((1.0 + np.sqrt(1.0 + 8.0 * numbers)) / 2.0).astype(np.int64)
-    # The square root may be off by one either way where the numbers are large.
+    # The square root may be off by one in both directions where the numbers are large.
     larger -= larger * (larger - 1) // 2 > numbers
     larger += larger * (larger + 1) // 2 <= numbers
     return np.column_stack([numbers - larger * (larger - 1) // 2, larger])
@@ -148,8 +148,8 @@ def pairs_from_numbers(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
 def _regular_edges(n: int, degree: int, rng: Generator) -> NDArray[Any]:
     """Return the edges of a simple graph of the given degree; n * degree must be even.
 
-    Each node gets `degree` stubs, the stubs are paired at random, and pairs that are loops or
-    repeats trade ends with random other pairs until none is left.
+    Each node gets `degree` stubs, and the stubs are paired at random. Pairs that are loops or
+    repeats trade ends with random other pairs until no such pair is left.
     """
     if degree == 2:
         # Connected graphs of degree 2 are cycles; a pairing would rarely hit one.
@@ -183,7 +183,7 @@ def _trade_ends(
     partner: NDArray[np.int64],
     rng: Generator,
 ) -> NDArray[Any]:
-    """Let each pair trade one end with its partner wherever both come out as new, simple edges."""
+    """Let each pair trade one end with its partner where both become new, simple edges."""
     trial = pairs.copy()
     end = rng.integers(0, 2, len(mine))
     trial[mine, 1] = pairs[partner, end]
@@ -211,14 +211,14 @@ def _complement(n: int, edges: NDArray[Any]) -> NDArray[np.int64]:
 
 
 _REWIRING_ROUNDS = 60
-"""Number of attempts to rewire an edge to a free place; after them it stays on the ring."""
+"""The number of attempts to rewire an edge to a free place; after them it stays on the ring."""
 
 
 def watts_strogatz(n: int, k: int, p: float, seed: _Seed = None) -> Graph:
-    """A ring where each node neighbors the k nearest, with a fraction p of the edges rewired.
+    """Build a ring where each node neighbors the k nearest, with a share p of edges rewired.
 
     Rewiring keeps one end of an edge and moves the other to a uniform node that was not a
-    neighbor on the ring; an edge stays where it is when no place is free.
+    neighbor on the ring; an edge does not move if no place is free.
     """
     n = node_count(n, at_least=3)
     family = FAMILIES["watts-strogatz"]
@@ -236,7 +236,9 @@ def watts_strogatz(n: int, k: int, p: float, seed: _Seed = None) -> Graph:
     edges = _draw_until_connected(
         n, lambda: _rewired_ring(n, k, p, rng), expected, what, "raise k or lower p"
     )
-    return Graph._trusted(n, edges, "watts-strogatz", {"k": k, "p": p, "seed": record_seed(seed)})
+    return Graph._build_unchecked(
+        n, edges, "watts-strogatz", {"k": k, "p": p, "seed": record_seed(seed)}
+    )
 
 
 def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]:
@@ -262,24 +264,24 @@ def _rewired_ring(n: int, k: int, p: float, rng: Generator) -> NDArray[np.int64]
 
 
 def erdos_renyi(n: int, p: float, seed: _Seed = None) -> Graph:
-    """Every two nodes are joined with probability p, independently."""
+    """Build a graph in which every two nodes are joined with probability p, independently."""
     n = node_count(n)
     family = FAMILIES["erdos-renyi"]
     (p,) = family.check(p=p)
     parameters = {"p": p, "seed": record_seed(seed)}
     rng = _generator(seed)
     if p == 1.0 or n == 1:
-        return Graph._trusted(n, None, "erdos-renyi", parameters)
+        return Graph._build_unchecked(n, None, "erdos-renyi", parameters)
     what = f"Erdos-Renyi with n={n} and p={p:g}"
     expected = family.expected_edges(n, p=p)
     _refuse_too_many_edges(expected, what, "lower p")
     remedy = f"connected graphs appear above p ~ log(n)/n = {math.log(n) / n:.2g}; raise p"
     edges = _draw_until_connected(n, lambda: _independent_pairs(n, p, rng), expected, what, remedy)
-    return Graph._trusted(n, edges, "erdos-renyi", parameters)
+    return Graph._build_unchecked(n, edges, "erdos-renyi", parameters)
 
 
 def _independent_pairs(n: int, p: float, rng: Generator) -> NDArray[np.int64]:
-    """Skip from one joined pair to the next: the gaps between them are geometric."""
+    """Return the joined pairs, drawn by the geometric gaps between them."""
     pair_count = n * (n - 1) // 2
     if p == 0.0:
         return np.empty((0, 2), dtype=np.int64)
@@ -288,14 +290,14 @@ def _independent_pairs(n: int, p: float, rng: Generator) -> NDArray[np.int64]:
     while last < pair_count:
         left = p * (pair_count - last)
         gaps = rng.geometric(p, int(left + 4 * math.sqrt(left)) + 8)
-        # A longer gap ends the list in any case, and the sum of such gaps might overflow.
+        # A longer gap ends the list anyway, and sums of such gaps might overflow.
         numbers = np.concatenate([numbers, last + np.cumsum(np.minimum(gaps, pair_count + 1))])
         last = int(numbers[-1])
     return pairs_from_numbers(numbers[numbers < pair_count])
 
 
 def random_regular(n: int, degree: int, seed: _Seed = None) -> Graph:
-    """Every node has the same number of neighbors, otherwise at random."""
+    """Build a random graph in which every node has the same number of neighbors."""
     n = node_count(n, at_least=2)
     family = FAMILIES["random-regular"]
     (degree,) = family.check(degree=degree)
@@ -303,7 +305,7 @@ def random_regular(n: int, degree: int, seed: _Seed = None) -> Graph:
         raise InputError(f"A regular graph needs degree < n, but degree={degree} and n={n}.")
     if n * degree % 2:
         raise InputError(
-            f"No graph on n={n} nodes has degree={degree} everywhere: make n * degree even."
+            f"No graph on n={n} nodes has degree={degree} at every node: make n * degree even."
         )
     if degree == 1 and n > 2:
         raise InputError(
@@ -317,11 +319,11 @@ def random_regular(n: int, degree: int, seed: _Seed = None) -> Graph:
     edges = _draw_until_connected(
         n, lambda: _regular_edges(n, degree, rng), expected, what, "raise the degree"
     )
-    return Graph._trusted(n, edges, "random-regular", parameters)
+    return Graph._build_unchecked(n, edges, "random-regular", parameters)
 
 
 def random_geometric(n: int, radius: float, seed: _Seed = None) -> Graph:
-    """Nodes are uniform points of the unit square, joined when closer than the radius."""
+    """Build a graph on uniform points of the unit square, joined when closer than the radius."""
     with needed_for("A random geometric graph"):
         from scipy.spatial import KDTree
     n = node_count(n)
@@ -346,13 +348,14 @@ def random_geometric(n: int, radius: float, seed: _Seed = None) -> Graph:
     edges = _draw_until_connected(n, draw, expected, what, remedy)
     points.flags.writeable = False
     parameters = {"radius": radius, "seed": record_seed(seed)}
-    return Graph._trusted(n, edges, "random-geometric", parameters, points)
+    return Graph._build_unchecked(n, edges, "random-geometric", parameters, points)
 
 
 def barabasi_albert(n: int, m: int, seed: _Seed = None) -> Graph:
-    """Nodes arrive one by one and join m others, the likelier the more neighbors these have.
+    """Build a graph whose nodes arrive one by one and join m others, by their degrees.
 
-    The first m + 1 nodes form a star.
+    A node is chosen with probability in proportion to its degree. The first m + 1 nodes form a
+    star.
     """
     n = node_count(n, at_least=2)
     family = FAMILIES["barabasi-albert"]
@@ -361,4 +364,4 @@ def barabasi_albert(n: int, m: int, seed: _Seed = None) -> Graph:
         raise InputError(f"Barabasi-Albert needs m < n, but m={m} and n={n}.")
     _refuse_too_many_edges(family.expected_edges(n, m=m), "The graph", "lower n or m")
     edges = _attach_edges(n, m, _generator(seed))
-    return Graph._trusted(n, edges, "barabasi-albert", {"m": m, "seed": record_seed(seed)})
+    return Graph._build_unchecked(n, edges, "barabasi-albert", {"m": m, "seed": record_seed(seed)})

@@ -1,4 +1,4 @@
-"""Laplacians and their second smallest eigenvalue, which sets how fast gossip spreads."""
+"""Laplacians and their second smallest eigenvalue, which sets the speed of gossip."""
 
 from __future__ import annotations
 
@@ -23,33 +23,34 @@ if TYPE_CHECKING:
 
 # The eigenvector of a large sparse Laplacian that belongs to its second smallest eigenvalue.
 #
-# Well connected graphs: Lanczos iterations on a polynomial of the Laplacian that is large at the
-# small eigenvalues and small at all others, without the vectors of eigenvalue 0. Long, thin
+# For well connected graphs: Lanczos iterations on a polynomial of the Laplacian that is large at
+# the small eigenvalues and small at all others, without the vectors of eigenvalue 0. Long, thin
 # graphs and trees have eigenvalues too close together for that, but their factors stay sparse, so
-# there the iterations run on the inverse. Asking for eigenvalues near 0 by factors of any graph
-# would take minutes on a small world of 10,000 nodes.
+# there the iterations run on the inverse. Factors of any graph would take minutes on a small world
+# of 10,000 nodes.
 
 
 _Operator = Callable[[FloatArray], FloatArray]
 
 _RESIDUAL = 1e-7
-"""Largest residual of the vector over the eigenvalue, which is far more accurate."""
+"""The largest residual of the vector over the eigenvalue, which is far more accurate."""
 _VALUE_ERROR = 1e-11
-"""Largest relative error of the eigenvalue where rounding keeps the vector less accurate."""
-_FIRST_LOOK = 1e-3
-"""Relative tolerance of the rough vector that places the filter."""
+"""The largest relative error of the eigenvalue where rounding limits the vector."""
+_ROUGH_TOLERANCE = 1e-3
+"""The relative tolerance of the rough vector that places the filter."""
 _TOLERANCES = (1e-8, 1e-12)
-"""Relative tolerances of the iterations; the second is tried if the first does not suffice."""
+"""The relative tolerances of the iterations; the second is tried if the first is not enough."""
 _BASIS_SIZE = 20
-"""Number of Lanczos vectors, each of n numbers."""
+"""The number of Lanczos vectors, each of n numbers."""
 _RESTARTS = 40
-"""Number of restarts, after which the iterations count as not converging."""
+"""The number of restarts after which the iterations count as not converging."""
 _LARGEST_DEGREE = 80
-"""Largest degree of the filter's polynomial: products with the matrix per iteration."""
+"""The largest degree of the filter's polynomial, in products with the matrix per iteration."""
 _EASY_FACTORIZATION = 1e10
-"""Operations of a factorization, seconds; above, the filter is tried first."""
+"""The largest work of a factorization, in operations, that is tried before the filter: seconds."""
 _LARGEST_FACTORIZATION = 2e12
-"""Operations of a factorization, minutes; above, the gap is refused if the filter fails."""
+"""The largest work of a factorization, in operations: minutes. Beyond, the gap is refused if the
+filter fails."""
 
 
 class Problem(NamedTuple):
@@ -57,12 +58,12 @@ class Problem(NamedTuple):
 
     matrix: Any
     bound: float
-    """At least the largest eigenvalue."""
+    """A bound on the largest eigenvalue."""
     null: FloatArray | None = None
     """The positive unit vector of eigenvalue 0; None where it is constant."""
 
     def centered(self, vector: FloatArray) -> FloatArray:
-        """Return what is left of a vector without its part of eigenvalue 0."""
+        """Return a vector without its part of eigenvalue 0."""
         if self.null is None:
             return np.asarray(vector - vector.mean())
         return vector - float(self.null @ vector) * self.null
@@ -87,16 +88,16 @@ def fiedler_vector(problem: Problem) -> FloatArray:
 
 
 def _by_factors(problem: Problem, start: FloatArray) -> FloatArray | None:
-    """Iterate on the inverse; None where that does not converge."""
-    return _leading(problem, _pseudo_inverse(problem), start, _TOLERANCES[0])
+    """Iterate on the inverse; return None where that does not converge."""
+    return _find_leading(problem, _pseudo_inverse(problem), start, _TOLERANCES[0])
 
 
 def _by_filter(problem: Problem, start: FloatArray) -> FloatArray | None:
-    """Look once to place the filter, then iterate; None where that does not converge."""
-    filtered, vector = _placed_filter(problem, start)
+    """Place the filter by a rough vector, then iterate; return None without convergence."""
+    filtered, vector = _place_filter(problem, start)
     best = None
     for tolerance in _TOLERANCES:
-        vector = None if vector is None else _leading(problem, filtered, vector, tolerance)
+        vector = None if vector is None else _find_leading(problem, filtered, vector, tolerance)
         if vector is None:
             break
         best = vector
@@ -106,29 +107,29 @@ def _by_filter(problem: Problem, start: FloatArray) -> FloatArray | None:
     return best if best is not None and _has_exact_value(problem, start, best) else None
 
 
-def _placed_filter(
+def _place_filter(
     problem: Problem, start: FloatArray, excluded: FloatArray | None = None
 ) -> tuple[_Operator, FloatArray | None]:
-    """Return a filter for the smallest eigenvalue, `excluded` left out, and a rough vector."""
+    """Return a filter for the smallest eigenvalue, without `excluded`, and a rough vector."""
     matrix, bound = problem.matrix, problem.bound
-    look = _without(_filter(matrix, bound, 0.0, 1), excluded)
-    vector = _leading(problem, look, start, _FIRST_LOOK)
+    look = _exclude(_filter(matrix, bound, 0.0, 1), excluded)
+    vector = _find_leading(problem, look, start, _ROUGH_TOLERANCE)
     if vector is None:
         return look, None
     value, _ = _rayleigh(matrix, vector)
-    # The eigenvalue sought is at most `value`, hence inside what the filter enlarges.
+    # The eigenvalue sought is at most `value`, hence in the range that the filter amplifies.
     cut = min(2.0 * value, (value + bound) / 2.0)
     degree = min(_LARGEST_DEGREE, math.ceil(2.0 * math.sqrt(bound / cut)))
-    return _without(_filter(matrix, bound, cut, degree), excluded), vector
+    return _exclude(_filter(matrix, bound, cut, degree), excluded), vector
 
 
 def _has_exact_value(problem: Problem, start: FloatArray, vector: FloatArray) -> bool:
-    """Tell whether the eigenvalue is good although rounding keeps the residual from shrinking.
+    """Return whether the eigenvalue is exact although rounding keeps the residual large.
 
-    The Rayleigh quotient is off by at most residual^2 / (distance to the next eigenvalue).
+    The error of the Rayleigh quotient is at most residual^2 / (distance to the next eigenvalue).
     """
-    filtered, other = _placed_filter(problem, start, vector)
-    other = None if other is None else _leading(problem, filtered, other, _FIRST_LOOK)
+    filtered, other = _place_filter(problem, start, vector)
+    other = None if other is None else _find_leading(problem, filtered, other, _ROUGH_TOLERANCE)
     if other is None:
         return False
     value, residual = _rayleigh(problem.matrix, vector)
@@ -137,12 +138,12 @@ def _has_exact_value(problem: Problem, start: FloatArray, vector: FloatArray) ->
     return residual**2 <= _VALUE_ERROR * value * separation
 
 
-def _leading(
+def _find_leading(
     problem: Problem, apply: _Operator, start: FloatArray, tol: float
 ) -> FloatArray | None:
-    """Return the unit eigenvector of an operator's largest eigenvalue, if it is found.
+    """Return the unit eigenvector of an operator's largest eigenvalue, or None if not found.
 
-    The vector of the problem's eigenvalue 0 is left out.
+    The vector of the problem's eigenvalue 0 is excluded.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
@@ -160,7 +161,7 @@ def _leading(
     return vector / float(np.linalg.norm(vector))
 
 
-def _without(apply: _Operator, excluded: FloatArray | None) -> _Operator:
+def _exclude(apply: _Operator, excluded: FloatArray | None) -> _Operator:
     """Return the operator on the vectors orthogonal to an excluded unit eigenvector."""
     if excluded is None:
         return apply
@@ -173,7 +174,7 @@ def _without(apply: _Operator, excluded: FloatArray | None) -> _Operator:
 
 
 def _filter(matrix: Any, bound: float, cut: float, degree: int) -> _Operator:
-    """Return the Chebyshev polynomial that stays within -1 and 1 on [cut, bound], grows below."""
+    """Return the Chebyshev polynomial that is within -1 and 1 on [cut, bound] and grows below."""
     scale, shift = 2.0 / (bound - cut), (bound + cut) / (bound - cut)
 
     def apply(vector: FloatArray) -> FloatArray:
@@ -194,8 +195,8 @@ def _pseudo_inverse(problem: Problem) -> _Operator:
     """Return the inverse of the matrix on centered vectors, from sparse factors."""
     from scipy.sparse.linalg import splu
 
-    # Tying one node to the ground makes the matrix invertible; on centered vectors, centering the
-    # solution gives back the pseudo-inverse. The largest site keeps the rounding smallest.
+    # Grounding one node makes the matrix invertible; on centered vectors, centering the solution
+    # gives the pseudo-inverse. Grounding the largest site gives the least rounding.
     size = problem.matrix.shape[0]
     ground = 0 if problem.null is None else int(problem.null.argmax())
     free = np.delete(np.arange(size), ground)
@@ -211,10 +212,10 @@ def _pseudo_inverse(problem: Problem) -> _Operator:
 
 
 def _factorization_work(matrix: Any) -> float:
-    """Return about the work of factors: small for thin graphs, for trees and what is almost one.
+    """Estimate the work of factors: small for thin graphs, trees and graphs that are nearly trees.
 
     In a band it is n * (mean bandwidth)^2. By minimum degree, a graph with c edges more than a tree
-    shrinks without fill to at most 2 c nodes of three neighbors, of which at most about c / 2 are
+    shrinks without fill to at most 2 c nodes of three neighbors; at most about c / 2 of them are
     left when fill has made them dense.
     """
     n = matrix.shape[0]
@@ -236,16 +237,16 @@ def _band_work(matrix: Any) -> float:
 
 
 def _rayleigh(matrix: Any, unit: FloatArray) -> tuple[float, float]:
-    """Return the Rayleigh quotient of a unit vector, and the norm of what it leaves over."""
+    """Return the Rayleigh quotient of a unit vector, and the norm of its residual."""
     image = matrix @ unit
     value = float(unit @ image)
     return value, float(np.linalg.norm(image - value * unit))
 
 
 LARGEST_DENSE = 600
-"""Up to this many nodes all eigenvalues are computed; above, only the one that is needed."""
+"""The largest number of nodes for computing all eigenvalues; beyond, only one is computed."""
 _LARGEST_DENSE_LAW = 4_000
-"""The same for given laws: the best ones have many equal eigenvalues, where iterations stall."""
+"""The same limit for given laws: best laws have many equal eigenvalues, where iterations stall."""
 
 
 def spectral_gap(graph: Graph) -> float:
@@ -268,7 +269,7 @@ def remember_gap(
     law: laws.NamedOrGiven | None,
     compute: Callable[[Any, laws.NamedOrGiven | None], float],
 ) -> float:
-    """Compute the gap once per graph and law: a large graph's takes seconds."""
+    """Compute the gap once per graph and law: for a large graph it takes seconds."""
     if law not in graph._known:
         graph._known[law] = compute(graph, law)
     return graph._known[law]
@@ -331,7 +332,7 @@ def _second_smallest(graph: Graph, law: laws.LawLike | None) -> float:
     weights, vector = _weights(graph, law), _sparse_fiedler(graph, law)
     one, other = graph.edges.T
     # The Rayleigh quotient has twice the digits of the vector, and as a sum of squares it keeps
-    # them all even where the gap is tiny.
+    # them even where the gap is tiny.
     return float(weights @ (vector[one] - vector[other]) ** 2 / (vector @ vector))
 
 

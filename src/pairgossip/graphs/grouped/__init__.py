@@ -1,1 +1,1 @@
-"""Graphs of many points per site, of which only the sites' graph is stored."""
+"""Graphs with many rows per site, which store only the graph of the sites."""

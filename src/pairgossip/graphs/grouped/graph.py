@@ -1,4 +1,4 @@
-"""Many rows per site: the virtual graph on the rows, of which nothing large is ever listed."""
+"""Many rows per site: the virtual graph on the rows, whose edges are not stored."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from pairgossip.graphs.laws import LawLike
 from pairgossip.graphs.random_families import pairs_from_numbers
 
 _LARGEST_LIST = 20_000_000
-"""More edges than this are not listed; they would take a third of a gigabyte to make."""
+"""The largest number of edges to list; they take a third of a gigabyte to make."""
 _LARGEST_DENSE_LAPLACIAN = 10_000
-"""Above this many rows a matrix of rows by rows (0.8 GB) is not written out."""
+"""The largest number of rows for a matrix of rows by rows, 0.8 GB."""
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class GroupedGraph(Graph):
     """The virtual graph of rows held at the sites of a network.
 
-    The nodes are the rows, in their order. Rows at neighboring sites are joined; in the
-    lexicographic construction the rows of one site are joined as well, and exchanges between those
-    are local, hence free. Only the network and the number of rows per site are kept, so there may
+    The nodes are the rows, in their order. Rows at neighboring sites are joined. In the
+    lexicographic construction the rows of one site are joined as well, and exchanges between them
+    are local, hence free. Only the network and the number of rows per site are stored, so there may
     be millions of rows.
 
     Parameters
@@ -69,7 +69,7 @@ class GroupedGraph(Graph):
     has_local_edges: bool
     """Whether the construction joins the rows of one site."""
     has_single_rows: bool
-    """Whether every site holds one row, so that this is the network itself."""
+    """Whether every site holds one row, so that the virtual graph is the network itself."""
 
     def __init__(self, sites: Graph, site_of: ArrayLike, construction: str = LEXICOGRAPHIC) -> None:
         check_sites(sites)
@@ -145,7 +145,7 @@ class GroupedGraph(Graph):
 
     @cached_property
     def row_starts(self) -> NDArray[np.int64]:
-        """Where the rows of each site start in `row_order`; read-only."""
+        """The start of each site's rows in `row_order`; read-only."""
         starts = np.cumsum(self.sizes) - self.sizes
         starts.flags.writeable = False
         return starts
@@ -159,7 +159,7 @@ class GroupedGraph(Graph):
         return self.row_order[start : start + self.sizes[site]]
 
     def is_network(self, exchanges: ArrayLike) -> BoolArray:
-        """Tell of every exchange, one row (i, j) each, whether it is between two sites."""
+        """Return for every exchange, one row (i, j) each, whether it is between two sites."""
         one, other = np.asarray(exchanges).reshape(-1, 2).T
         crosses: BoolArray = self.site_of[one] != self.site_of[other]
         return crosses
@@ -173,7 +173,7 @@ class GroupedGraph(Graph):
 
     @cached_property
     def _listed_edges(self) -> PairArray:
-        """The edges of the network first, then the local ones."""
+        """The edges: first those between sites, then the local ones."""
         if self.edge_count > _LARGEST_LIST:
             raise InputError(
                 f"The {self.n} rows at {self.sites.n} sites have {self.edge_count} edges, too many "
@@ -207,10 +207,10 @@ class GroupedGraph(Graph):
         return bool(self.site_degrees.min() == self.site_degrees.max())
 
     def is_bipartite(self) -> bool:
-        """Tell whether the rows split into two sides with every edge between the sides."""
+        """Return whether the rows split into two sides with every edge between the sides."""
         if self.has_single_rows or not self.has_local_edges:
             return self.sites.is_bipartite()
-        # Two rows of one site make a triangle with any row beside them.
+        # Two rows of one site form a triangle with any row of a neighboring site.
         return self.n <= 2
 
     _law = grouped_laws.virtual_law
@@ -224,7 +224,7 @@ class GroupedGraph(Graph):
         if self.n > _LARGEST_DENSE_LAPLACIAN:
             raise InputError(
                 f"A matrix of rows by rows is made up to {_LARGEST_DENSE_LAPLACIAN} rows, not "
-                f"{self.n}; the spectral gap needs none."
+                f"{self.n}; use the spectral gap, which needs no such matrix."
             )
         return super().laplacian_dense(law)
 
@@ -243,7 +243,7 @@ class GroupedGraph(Graph):
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare the edges, and which of them are on the network."""
+        """Compare the edges, and whether they are between sites."""
         if not isinstance(other, Graph):
             return NotImplemented
         if (self.n, self.edge_count) != (other.n, other.edge_count):
@@ -292,7 +292,7 @@ def _local_edges(graph: GroupedGraph) -> NDArray[np.int64]:
 
 
 def _parts(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return 0, ..., 0, 1, ..., 1, ... as often as counted, and a number within each run."""
+    """Return runs of 0, 1, ... of these lengths, and the place of each entry in its run."""
     part = np.repeat(np.arange(len(counts)), counts)
     begins = np.cumsum(counts) - counts
     return part, np.arange(len(part)) - begins[part]
@@ -304,8 +304,8 @@ def check_sites(sites: object) -> None:
         raise InputError(f"The sites must be a Graph, not {type(sites).__name__}.")
     if isinstance(sites, Changing):
         raise InputError(
-            "Rows at sites exchange on one network, and this one changes: use {argument}, where "
-            "sites exchange.",
+            "Rows at sites exchange on one network, but this one changes: use {argument}, so that "
+            "sites are the nodes.",
             "construction",
             WHOLE_SETS,
         )
@@ -325,10 +325,10 @@ def refuse_empty_sites(site_of: IntArray, sites: Graph) -> None:
 
 def _site_numbers(site_of: object, sites: Graph) -> NDArray[np.int64]:
     """Check the number of the site of every row; every site must hold at least one row."""
-    given = np.asarray(site_of)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+    entered = np.asarray(site_of)
+    if entered.ndim != 1 or not np.issubdtype(entered.dtype, np.integer):
         raise InputError("The site of every row must be a list of whole numbers, one per row.")
-    numbers = given.astype(np.int64)
+    numbers = entered.astype(np.int64)
     outside = np.flatnonzero((numbers < 0) | (numbers >= sites.n))
     if outside.size:
         row = outside[0]

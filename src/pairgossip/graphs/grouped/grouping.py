@@ -21,8 +21,8 @@ from pairgossip.graphs.grouped.graph import GroupedGraph, check_sites, refuse_em
 def group_labels(groups: object, rows: int) -> tuple[tuple[str, ...], IntArray]:
     """Return the distinct labels in their order, as text, and the site 0, 1, ... of every row.
 
-    Numbers are put in the order of numbers, everything else in the order of text. Raises
-    `InputError` unless there is one label per row and none is missing.
+    Numbers are sorted as numbers, everything else as text. Raise `InputError` unless there is one
+    label per row and no label is missing.
 
     >>> group_labels(["north", "south", "north"], 3)
     (('north', 'south'), array([0, 1, 0]))
@@ -35,7 +35,7 @@ def match_groups(groups: object, rows: int, sites: Graph) -> IntArray:
     """Return the node of `sites` at which each row is held; every node holds at least one.
 
     Labels are names of nodes where the nodes have names, or the numbers 0 to n - 1 of the nodes.
-    Any other labels are given to the nodes of a graph without names in the order of the labels.
+    In a graph without names, other labels are assigned to the nodes in their order.
 
     >>> from pairgossip.graphs import path
     >>> match_groups(["b", "c", "a", "c"], 4, path(3))
@@ -47,12 +47,12 @@ def match_groups(groups: object, rows: int, sites: Graph) -> IntArray:
             f"There are {len(labels)} different groups for a network of {sites.n} site(s); "
             "use a graph with one node per group."
         )
-    nodes = _nodes(labels, sites)
+    nodes = _find_nodes(labels, sites)
     refuse_empty_sites(nodes, sites)
     return nodes[place]
 
 
-def _nodes(labels: tuple[str, ...], sites: Graph) -> IntArray:
+def _find_nodes(labels: tuple[str, ...], sites: Graph) -> IntArray:
     """Return the node of every label."""
     if sites.names is not None:
         number = {name: node for node, name in enumerate(sites.names)}
@@ -76,24 +76,24 @@ def _is_index(label: str, n: int) -> bool:
 
 
 def _check_groups(groups: object, rows: int) -> NDArray[Any]:
-    """Return the labels as an array of numbers or of text, one per row, none missing."""
+    """Return the labels as an array of numbers or of text, one per row, without missing ones."""
     if isinstance(groups, (str, bytes)) or not hasattr(groups, "__len__"):
         raise InputError(
             f"The groups must be a list with one label per row, not {type(groups).__name__}."
         )
-    given = _as_array(groups)
-    if given.ndim != 1:
+    entered = _as_array(groups)
+    if entered.ndim != 1:
         raise InputError(
-            f"The groups must be a list with one label per row, not of shape {given.shape}."
+            f"The groups must be a list with one label per row, not of shape {entered.shape}."
         )
-    if len(given) != rows:
+    if len(entered) != rows:
         raise InputError(
-            f"There are {len(given)} group labels for {rows} row(s); give one label per row."
+            f"There are {len(entered)} group labels for {rows} row(s); give one label per row."
         )
     if rows == 0:
-        raise InputError("There are no rows, hence no groups; give at least one row.")
-    values = _plain(given)
-    missing = _missing(values)
+        raise InputError("There are no rows to group; give at least one row.")
+    values = _as_numbers_or_text(entered)
+    missing = _find_missing(values)
     if missing.size:
         raise InputError(
             f"Row {missing[0]} has no group label ({missing.size} row(s) in all); "
@@ -112,8 +112,8 @@ def _as_array(groups: Any) -> NDArray[Any]:
         raise InputError("Every group label must be one text or one number.") from None
 
 
-def _plain(given: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as they are, anything else as text; what is missing becomes empty text."""
+def _as_numbers_or_text(given: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers unchanged, anything else as text; missing labels become empty text."""
     if given.dtype.kind in "iufU":
         return given
     if given.dtype != object:
@@ -124,11 +124,11 @@ def _plain(given: NDArray[Any]) -> NDArray[Any]:
         raise InputError("Every group label must be one text or one number.") from None
     if distinct and all(map(_is_number, distinct)):
         return np.array(given.tolist())
-    text = {label: "" if _is_missing(label) else _format_label(label) for label in distinct}
+    text = {label: "" if _is_find_missing(label) else _format_label(label) for label in distinct}
     return np.array([text[label] for label in given.tolist()])
 
 
-def _missing(values: NDArray[Any]) -> NDArray[np.int64]:
+def _find_missing(values: NDArray[Any]) -> NDArray[np.int64]:
     if values.dtype.kind == "f":
         return np.flatnonzero(~np.isfinite(values))
     if values.dtype.kind == "U":
@@ -137,7 +137,7 @@ def _missing(values: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _is_number(label: object) -> bool:
-    """Tell whether a label is a number; of whole numbers, those that fit into 64 bits."""
+    """Return whether a label is a number; whole numbers must fit into 64 bits."""
     if isinstance(label, (bool, np.bool_)):
         return False
     if isinstance(label, (int, np.integer)):
@@ -145,17 +145,17 @@ def _is_number(label: object) -> bool:
     return isinstance(label, (float, np.floating))
 
 
-def _is_missing(label: Any) -> bool:
+def _is_find_missing(label: Any) -> bool:
     if label is None:
         return True
     try:
         return bool(label != label)
-    except (TypeError, ValueError):  # pandas' missing value neither is nor is not itself
+    except (TypeError, ValueError):  # pandas' missing value has no truth value
         return True
 
 
 def _format_label(label: object) -> str:
-    """Format a label as names of nodes are: 3.0 read from a table is node 3."""
+    """Format a label like the names of nodes: 3.0 read from a table is node 3."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
@@ -169,8 +169,8 @@ def grouped(sites: Graph, groups: object, construction: str = LEXICOGRAPHIC) -> 
     sites
         The network; a graph with one node per site.
     groups
-        One label per row: the name of a node where the nodes have names, or its number; other
-        labels are given to the nodes in the order of the labels.
+        One label per row: the name of a node where the nodes have names, or its number. Other
+        labels are assigned to the nodes in their order.
     construction
         ``"lexicographic"``, or ``"blow-up"``, where rows of one site never exchange.
 
@@ -186,11 +186,11 @@ def grouped(sites: Graph, groups: object, construction: str = LEXICOGRAPHIC) -> 
 
 
 class Placement(NamedTuple):
-    """Where the rows are, and who exchanges with whom."""
+    """The sites of the rows, and the network of their exchanges."""
 
     network: Graph
     swapped_sets: IntArray | None
-    """The site of every row where sites swap whole sets; else None: nodes are rows."""
+    """The site of every row where sites swap whole sets; None where nodes are rows."""
 
 
 def place_rows(graph: Any, rows: int, groups: Any, construction: str, seed: int) -> Placement:
@@ -198,15 +198,15 @@ def place_rows(graph: Any, rows: int, groups: Any, construction: str, seed: int)
     if groups is None:
         if construction != LEXICOGRAPHIC:
             raise InputError(
-                f"Construction '{construction}' is about sites that hold several rows: "
-                "give {argument}, the site of every row, too.",
+                f"Construction '{construction}' is for sites that hold several rows: also give "
+                "{argument}, the site of every row.",
                 "groups",
             )
         return Placement(find_network(graph, rows, seed), None)
     if isinstance(graph, GroupedGraph):
         raise InputError(
-            "The graph says already which rows are at which site: leave {argument} out, or give "
-            "the graph of the sites.",
+            "The graph already has the site of every row: leave {argument} out, or give the graph "
+            "of the sites.",
             "groups",
         )
     labels, _ = group_labels(groups, rows)

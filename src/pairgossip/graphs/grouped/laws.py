@@ -1,7 +1,7 @@
-"""The laws that draw exchanges between rows, where the edges between rows are not listed.
+"""The laws that draw exchanges between rows whose edges are not listed.
 
-All sampling is by whole numbers, so that the probabilities are exact. Rows are counted site by site
-(a row's place), which makes the rows of one site adjacent; the last step goes back to row numbers.
+All sampling uses whole numbers, so that the probabilities are exact. Rows are counted site by site
+(a row's place), which makes the rows of one site adjacent; the last step returns row numbers.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from pairgossip.graphs.grouped.graph import GroupedGraph
 
 
-# Which part of a whole a number falls into, for many numbers at once.
+# The part of a range in which a number falls, for many numbers at once.
 
 
 _Whole = NDArray[np.int64]
 
 _LARGEST_GUIDE = 1 << 23
+"""The largest number of entries of a table that locates parts."""
 _STEPS = 2
+"""The number of steps from the table's part before a binary search."""
 
 
 @dataclass(frozen=True)
 class _EvenParts:
-    """Parts of one length, side by side; a division finds the part of a number."""
+    """Adjacent parts of one length; a division finds the part of a number."""
 
     length: int
 
@@ -46,14 +48,14 @@ class _EvenParts:
 
 @dataclass(frozen=True, eq=False)
 class _GuidedParts:
-    """Parts of any lengths; a table brings nearly every number within two parts of its own.
+    """Parts of any lengths; a table finds nearly every number's part within two parts.
 
-    The table has an entry per 2**shift numbers. Binary search, which takes the few numbers that
-    are still off, would miss the processor's caches at every step of every search.
+    The table has one entry per 2**shift numbers. Binary search finds the few other numbers; for all
+    numbers it would miss the processor's caches at every step.
     """
 
     marks: _Whole
-    """Where each part begins, and where the last one ends."""
+    """The beginning of each part, and the end of the last one."""
     guide: NDArray[np.int32]
     shift: int
 
@@ -69,11 +71,11 @@ class _GuidedParts:
 
 
 _Locator = _EvenParts | _GuidedParts
-"""`locate` returns the part that each number falls into, and how far into it."""
+"""`locate` returns the part in which each number falls, and its offset there."""
 
 
-def _locator(lengths: _Whole) -> _Locator:
-    """Return what locates numbers in parts of these lengths, all of at least one."""
+def _make_locator(lengths: _Whole) -> _Locator:
+    """Return a locator of numbers in parts of these lengths, all at least one."""
     if lengths.min() == lengths.max():
         return _EvenParts(int(lengths[0]))
     marks = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
@@ -85,7 +87,7 @@ def _locator(lengths: _Whole) -> _Locator:
 
 
 _Places = NDArray[np.int32]
-"""Rows, their places or their sites, in tables that are half as wide, hence faster to look up."""
+"""Rows, their places or their sites, as 32-bit numbers, which are faster to look up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,15 +107,15 @@ class _Renumbered:
 class _VirtualEdges:
     """A uniform draw from the edges between rows.
 
-    A number below twice the edges falls to a site (a pair of its rows, in order) or to an edge of
-    the network (a pair of rows, and one bit too many).
+    A number below twice the edges belongs to a site (an ordered pair of its rows) or to an edge of
+    the network (a pair of rows, and one surplus bit).
     """
 
     name: str
     total: int
     parts: _Locator
     local_count: int
-    """How many of the parts are sites; they come first."""
+    """The number of parts that are sites; these are the first ones."""
     divisors: _Whole
     first_starts: _Places
     second_starts: _Places
@@ -126,7 +128,7 @@ class _VirtualEdges:
         first, second = np.divmod(rest, self.divisors.take(part))
         is_local = part < self.local_count
         past_itself = is_local & (second >= first)
-        second >>= ~is_local  # drops the bit too many
+        second >>= ~is_local  # drops the surplus bit
         second += past_itself
         first += self.first_starts.take(part)
         second += self.second_starts.take(part)
@@ -135,13 +137,13 @@ class _VirtualEdges:
 
 @dataclass(frozen=True, eq=False)
 class _ListedNeighbors:
-    """The rows beside a row at its own site, if they are neighbors, then those around it."""
+    """The other rows of a row's own site, if they are neighbors, then those of other sites."""
 
     own: _Whole
-    """How many neighbors every row of a site has at that site."""
+    """The number of neighbors of a site's rows at the same site."""
     starts: _Places
     begins: _Whole
-    """How many rows the neighbors of all earlier sites hold."""
+    """The number of rows at the neighbors of all earlier sites."""
     parts: _Locator
     neighbor_starts: _Places
 
@@ -192,7 +194,7 @@ class _VirtualClocks:
 
 @dataclass(frozen=True, eq=False)
 class _VirtualArcs:
-    """A uniform draw from all pairs of a row and a neighbor of it, hence from the edges."""
+    """A uniform draw from all pairs of a row and its neighbor, hence from the edges."""
 
     name: str
     total: int
@@ -224,7 +226,7 @@ def virtual_law(graph: GroupedGraph, name: str) -> laws.EdgeLaw:
         neighbors = _neighbors(graph)
         return _VirtualClocks(name, neighbors, graph.site_degrees, site_at, _rows(graph))
     if graph.sites.is_complete:
-        parts = _locator(graph.sizes * graph.site_degrees)
+        parts = _make_locator(graph.sizes * graph.site_degrees)
         degrees, starts = graph.site_degrees, graph.row_starts.astype(np.int32)
         total = 2 * graph.edge_count
         return _VirtualArcs(name, total, _neighbors(graph), parts, degrees, starts, _rows(graph))
@@ -239,7 +241,7 @@ def _virtual_edges(graph: GroupedGraph, name: str) -> _VirtualEdges:
     return _VirtualEdges(
         name=name,
         total=2 * graph.edge_count,
-        parts=_locator(np.concatenate(weights)),
+        parts=_make_locator(np.concatenate(weights)),
         local_count=len(several),
         divisors=np.concatenate([sizes[several] - 1, 2 * sizes[other]]),
         first_starts=np.concatenate([starts[several], starts[one]]),
@@ -257,13 +259,13 @@ def _neighbors(graph: GroupedGraph) -> _Neighbors:
         own=graph.site_degrees - graph.reach,
         starts=starts,
         begins=np.cumsum(graph.reach) - graph.reach,
-        parts=_locator(graph.sizes[around]),
+        parts=_make_locator(graph.sizes[around]),
         neighbor_starts=starts[around],
     )
 
 
 def _rows(graph: GroupedGraph) -> _Places | None:
-    """Return the row at every place, or None where rows come site by site anyhow."""
+    """Return the row at every place, or None where rows are already in the order of sites."""
     is_sorted = bool((graph.site_of[1:] >= graph.site_of[:-1]).all())
     return None if is_sorted else graph.row_order.astype(np.int32)
 
@@ -276,10 +278,10 @@ def _in_rows(rows: _Places | None, first: NDArray[Any], second: NDArray[Any]) ->
 
 
 def refuse_given(graph: GroupedGraph, law: laws.GivenLaw) -> None:
-    """Raise `InputError`: rows have far more edges than the network, whose law is given."""
+    """Raise `InputError`: the law is for the network, but rows have far more edges."""
     raise InputError(
-        "A law of given probabilities is for the edges between nodes, and rows at sites exchange "
-        "along edges of their own: use {argument}, where sites exchange.",
+        "A law of given probabilities is for the edges between nodes, but rows at sites exchange "
+        "along other edges: use {argument}, so that sites are the nodes.",
         "construction",
         WHOLE_SETS,
     )

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 MOST_DISTINCT_SIZES = 5_000
-"""The blow-up of a complete graph takes a dense matrix of this many rows at most."""
+"""The largest number of different sizes of sites in the blow-up of a complete graph, which takes a
+dense matrix with one row per size."""
 
 
 def spectral_gap(graph: GroupedGraph) -> float:
@@ -50,7 +51,7 @@ def _least_at_one_site(graph: GroupedGraph, values: NDArray[Any]) -> float:
 
 
 def _gap_of_edges(graph: GroupedGraph, _: laws.NamedOrGiven | None) -> float:
-    """Return the gap where all edges weigh the same."""
+    """Return the gap where all edges have the same weight."""
     sites, sizes = graph.sites, graph.sizes
     if sites.is_complete:
         between = float(graph.n)
@@ -101,7 +102,7 @@ def _second_smallest(graph: GroupedGraph, weights: FloatArray) -> float:
 def _multipartite_gap(sizes: NDArray[np.int64], rates: FloatArray) -> float:
     """Return the gap of L_q where every row is joined to all rows of other sites.
 
-    Sites of one size behave alike, so the matrix shrinks to one row per distinct size.
+    Sites of one size behave alike, so the matrix has one row per distinct size.
     """
     size, first, count = np.unique(sizes, return_index=True, return_counts=True)
     if len(size) > MOST_DISTINCT_SIZES:
