@@ -269,7 +269,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no sets": ({"construction": "whole-sets"}, "Construction 'whole-sets' is for sites"),
     "grouped twice": (
         {"graph": pg.graphs.grouped(pg.graphs.path(2), [0, 1] * 3), "groups": [0, 1] * 3},
-        "already which rows are at which site",
+        "already has the site of every row",
     ),
     "sets beyond reach": (
         {"data": np.zeros(70_000), "groups": [0, *[1] * 69_999], "construction": "whole-sets"},

@@ -76,7 +76,7 @@ def test_text_has_no_size(cli: CommandLine, incomes: Path) -> None:
     first = read_columns(incomes, ["age"]).text("class")[0]
     assert cli.error("exact", incomes, *asked) == (
         f"Kernel '{kernel.lower()}' compares labels by size, but the labels are text such as "
-        f"'{first}': pass numbers, or say their order with --classes."
+        f"'{first}': pass numbers, or give their order with --classes."
     )
 
 

@@ -189,9 +189,7 @@ def test_nothing_is_left(cli: CommandLine, tmp_path: Path) -> None:
     empty.write_text("x,y\n,1\nNA,2\n")
     full.write_text("x,y\n1,1\n2,2\n")
     tokens = ("--column", "x", "--kernel", "gini", *DROP)
-    assert cli.error("exact", empty, *tokens) == (
-        "All 2 rows have missing values: none is left to use."
-    )
+    assert cli.error("exact", empty, *tokens) == ("All 2 rows have missing values: fill in some.")
     said = cli("exact", empty, full, *tokens).err
     assert said.endswith(f"All rows of {empty} have missing entries: leave the file out.\n")
 

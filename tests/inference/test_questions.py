@@ -163,7 +163,7 @@ BAD = [
     ),
     ({"data": TIED, "kernel": "gini", "interval": 0.9}, "every one of them adds the same"),
     ({"data": TIED, "kernel": "gini-coefficient"}, "has no value where all amounts are 0"),
-    ({"data": -1 - TIED, "kernel": "gini-coefficient"}, "not negative, but the smallest is -1"),
+    ({"data": -1 - TIED, "kernel": "gini-coefficient"}, "0 or more, but the smallest is -1"),
     ({"data": SCORES[:10], "kernel": "gini", "weights": TIED}, "must be positive"),
     ({"data": SCORES[:10], "kernel": "gini", "weights": [1.0]}, "weights have shape (1,)"),
     ({"data": SCORES[:10], "kernel": "gini", "within": np.arange(10)}, "Strata of one row"),
@@ -325,5 +325,5 @@ def test_names_of_several_classes_have_no_size(name: str) -> None:
 
 def test_a_test_is_no_kernel() -> None:
     for name in ("mann_whitney", "distance-correlation"):
-        with pytest.raises(pg.InputError, match="is a test, and no average over pairs"):
+        with pytest.raises(pg.InputError, match="is a test, not an average over pairs"):
             pg.exact(SCORES, name, labels=LABELS)

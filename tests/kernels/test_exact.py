@@ -195,15 +195,31 @@ def product(a: FloatArray, b: FloatArray) -> FloatArray:
     [
         (lambda a, b: 1 / (a - b), {}, "is NaN or infinite for observations 0 and 0"),
         (lambda a, b: np.exp(1000 * a - b), {}, "is NaN or infinite for observations 1 and 0"),
-        (np.add, {"zero_diagonal": True}, r"says zero_diagonal=True but h\(x, x\) is 2 for some x"),
-        (np.subtract, {"symmetric": True}, r"says symmetric=True but h\(x, y\) and h\(y, x\) diff"),
-        (lambda a, b: a - a.mean(), {}, "treats the same pair differently alone and among others"),
+        (
+            np.add,
+            {"zero_diagonal": True},
+            r"declares zero_diagonal=True but h\(x, x\) is 2 for some x",
+        ),
+        (
+            np.subtract,
+            {"symmetric": True},
+            r"declares symmetric=True but h\(x, y\) and h\(y, x\) diff",
+        ),
+        (
+            lambda a, b: a - a.mean(),
+            {},
+            "gives other values for a pair alone than for the same pair",
+        ),
         (lambda a, b: (a - b).max(), {}, r"returned shape \(\) for 9 pairs: .* shape \(9,\)"),
         (product, {"total": lambda data: 1.0}, "total= that gives 1 on 3 rows where .* up to 9: c"),
         (product, {"total": lambda data: data}, r"total= that returned shape \(3,\) for 3 rows: i"),
         (product, {"row_totals": lambda data: data + 1.0}, "row_totals= that gives 1 on 3 rows wh"),
         (product, {"row_totals": lambda data: data.nothing}, "row_totals= that failed on 3 rows: "),
-        (lambda a, b: (a - b) ** 2, {"formula": GINI}, "says formula=Formula.GINI, but its functi"),
+        (
+            lambda a, b: (a - b) ** 2,
+            {"formula": GINI},
+            "declares formula=Formula.GINI, but its functi",
+        ),
     ],
 )
 def test_broken_promises(function: Any, facts: dict[str, Any], sentence: str) -> None:

@@ -101,7 +101,7 @@ def label_differs(a: FloatArray, b: FloatArray) -> FloatArray:
 def test_text_labels_are_refused_where_their_size_matters(name: str, labels: Any) -> None:
     sentence = (
         f"Kernel '{name}' compares labels by size, but the labels are text such as '{labels[0]}': "
-        "pass numbers, or say their order with classes=."
+        "pass numbers, or give their order with classes=."
     )
     for ask in (exact, Pairs, estimate):
         with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
@@ -177,7 +177,7 @@ def test_eight_kernels_may_be_weighted_and_stratified() -> None:
     found = pg.exact(data, eight, weights=weights, within=[0, 0, 1, 1])
     one = pg.exact(data, "gini", weights=weights, within=[0, 0, 1, 1])
     assert found == pytest.approx(8 * one)
-    with pytest.raises(pg.InputError, match="of 1 to 8 kernels, not of 9"):
+    with pytest.raises(pg.InputError, match="has 1 to 8 kernels, not 9"):
         pg.Combination(("gini",) * 9, np.sum)
 
 
@@ -253,7 +253,11 @@ def test_what_is_no_kernel(build: Any, sentence: str) -> None:
             r"2 or more columns \(features..., cluster\),.* the clusters",
         ),
         ("concordance", 4, r"2 or 3 columns \(prediction, outcome, optional event\), .* 4 columns"),
-        ("kendall", 1, r"takes 2 columns \(x, y\), but the data has 1 column: add what is missing"),
+        (
+            "kendall",
+            1,
+            r"takes 2 columns \(x, y\), but the data has 1 column: add the missing ones",
+        ),
     ],
 )
 def test_columns(name: str, columns: int, sentence: str) -> None:

@@ -220,11 +220,11 @@ ROWS, KINDS = scored(60, 3)
 REFUSALS: list[tuple[Any, Any, str]] = [
     (ROWS, np.array([*"abc"])[KINDS], "'hand-till' takes the columns of scores in the order of the "
      "classes, but the labels are text such as"),
-    (ROWS[:, :2], KINDS, "for each class, but of 3 classes there are 2 columns: give one per"),
-    (ROWS[:, :1], KINDS, "for each class, but of 3 classes there is 1 column: give one per class"),
+    (ROWS[:, :2], KINDS, "for each class, but there are 2 columns for 3 classes: give one per"),
+    (ROWS[:, :1], KINDS, "for each class, but there is 1 column for 3 classes: give one per class"),
     (ROWS, np.zeros(60), "'hand-till' needs two classes, but the labels hold one class only"),
     (ROWS, None, "of [0-9]+ classes there are 2 columns: give one per class"),
-    (np.zeros((60, 20)), np.arange(60) % 20, "up to 16 classes apart, and the labels hold 20"),
+    (np.zeros((60, 20)), np.arange(60) % 20, "up to 16 classes, but the labels hold 20"),
     ({"a": ROWS[:, 0], "b": ROWS[:, 1], "x": ROWS[:, 2]}, np.array([*"abc"])[KINDS],
      "but the columns are a, b and x, and the classes .* name every column like its class, or no"),
 ]  # fmt: skip
@@ -261,4 +261,4 @@ def test_commands_compute_it(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     file.write_text("\n".join(["x,y,z,kind", *lines]))
     asked = (*asked[:5], "x,y,z", *asked[6:])
     assert float(cli(*asked, "--classes", "c,a,b").out) == expected
-    assert "say their order with --classes" in cli.error(*asked)
+    assert "give their order with --classes" in cli.error(*asked)

@@ -94,8 +94,8 @@ def test_one_model_per_pair_goes_pair_by_pair() -> None:
         ),
         (
             {"value": lambda t, x, y: square(t, x, y) + len(x)},
-            "Loss 'mine' treats the same pair differently alone and among others: "
-            "what it returns for a pair must depend on that pair only.",
+            "Loss 'mine' gives other values for a pair alone than for the same pair among others: "
+            "make its value depend on that pair only.",
         ),
         (
             {"columns": ("a", "b", "c", "d", "label"), "dimension": {5: 4}.__getitem__},

@@ -1,4 +1,4 @@
-"""Kernels h(x, y): what is averaged over pairs, and the exact averages."""
+"""Kernels h(x, y), functions of pairs, and their exact averages over all pairs."""
 
 from pairgossip.kernels.builtin import classes, ranks, several_classes, spread
 from pairgossip.kernels.builtin.classes import *  # noqa: F403
@@ -21,7 +21,7 @@ from pairgossip.kernels.pairs import Pairs, WholeSets, exact, row_means
 from pairgossip.kernels.problem import Averages, Means, Problem
 
 PairProblem = TrialPairs = Problem
-"""What 0.2 called problems of pairs, before and within a trial."""
+"""The names of problems of pairs in 0.2, before and within a trial."""
 
 __all__ = [
     "CATALOG",

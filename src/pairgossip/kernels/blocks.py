@@ -15,20 +15,20 @@ from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import Kernel, evaluate
 
 NUMBERS_PER_BLOCK = 2**18
-"""How many numbers one side of a block of pairs may hold: 2 MB."""
+"""The largest number of numbers in one side of a block of pairs: 2 MB."""
 
 Progress = Callable[[float], None]
 
 
 def tiles(n: int, side: int, half: bool) -> Iterator[tuple[slice, slice]]:
-    """Cut the n x n pairs into squares; if `half`, leave out those below the diagonal."""
+    """Cut the n x n pairs into squares; with `half` leave out those below the diagonal."""
     for row in range(0, n, side):
         for column in range(row if half else 0, n, side):
             yield slice(row, min(row + side, n)), slice(column, min(column + side, n))
 
 
 def tile_side(numbers_per_pair: int) -> int:
-    """Return the side of square tiles whose blocks of pairs hold a bounded amount of numbers."""
+    """Return the side of square tiles for which blocks of pairs are within the limit."""
     return max(1, math.isqrt(NUMBERS_PER_BLOCK // numbers_per_pair))
 
 
@@ -71,7 +71,7 @@ def blocked_total(kernel: Kernel, data: FloatArray, progress: Progress | None = 
     ]
     try:
         return math.fsum(parts)
-    except (OverflowError, ValueError):  # ValueError where parts are infinite both ways
+    except (OverflowError, ValueError):  # ValueError where parts are infinite with both signs
         return math.nan
 
 
@@ -114,11 +114,11 @@ def _evaluate_tiles(
             progress(done / count)
 
 
-# Pairs of rows of sites, which swap their whole sets of them.
+# Pairs of rows of sites that swap their whole sets.
 
 
 class _RowPairs(NamedTuple):
-    """Pairs of rows, and to which pair of sites, by its position, each belongs."""
+    """Pairs of rows, and the position of each one's pair of sites."""
 
     owner: IntArray
     first: IntArray
@@ -126,11 +126,11 @@ class _RowPairs(NamedTuple):
 
 
 _MOST_PAIRS_WITHIN_SITES = 2**32
-"""Above this many pairs of rows within sites, whole sets would take minutes to start."""
+"""The largest number of pairs of rows within sites; beyond, whole sets take minutes to start."""
 
 
 class SiteSets:
-    """Which rows belong to which of n sites: the site of every row, and the sites' sizes."""
+    """The rows of n sites: the site of every row, and the sites' sizes."""
 
     def __init__(self, site_of: IntArray) -> None:
         self.site_of = np.asarray(site_of, dtype=np.int64)
@@ -148,10 +148,10 @@ class SiteSets:
         self._starts = np.cumsum(self.sizes) - self.sizes
 
     def row_pairs(self, first: IntArray, second: IntArray, at_once: int) -> Iterator[_RowPairs]:
-        """Walk through all pairs of rows of each pair of sites, about `at_once` at a time.
+        """Yield all pairs of rows of each pair of sites, about `at_once` at a time.
 
         A pair of sites is cut only if it alone has more, and then always at the same places: sums
-        over its rows do not depend on which pairs are asked for together.
+        over its rows do not depend on the other pairs of the call.
         """
         widths = self.sizes[second]
         counts = self.sizes[first] * widths

@@ -1,7 +1,7 @@
-"""Who evaluates pairs: users' functions, called with care, or compiled loops in place of NumPy.
+"""Evaluation of pairs: checked calls of users' functions, or compiled loops in place of NumPy.
 
-The loops are the engine's, above the kernels, and are looked for by name, when they pay: what runs
-on a device imports none of them, and all of this package's sums go without them.
+The loops belong to the engine, above the kernels, and are loaded by name where they are faster:
+code for devices imports none of them, and all sums of this package work without them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 
 _FEWEST_PAIRS = 2**27
-"""Below this many evaluations of a function blocks take less time than compiling it."""
+"""The number of evaluations from which compiling a function is faster than blocks."""
 _FEWEST_ROWS, _FEWEST_TO_LOAD = 2**14, 2**18
-"""From how many rows on counts are compiled: if numba is loaded anyway, and if it is not."""
+"""The numbers of rows from which counts are compiled: if numba is loaded, and if it is not."""
 
 
 def value_per_pair(
@@ -41,7 +41,7 @@ def row_per_pair(
 ) -> FloatArray:
     """Call a user's function on m pairs; raise `InputError` unless it returns m rows of numbers.
 
-    m numbers are taken as rows of one.
+    m numbers count as rows of one number.
     """
     values = _call(owner, function, first, second)
     if values.shape == (len(first),):
@@ -57,7 +57,7 @@ def row_per_pair(
 def _call(
     owner: str, function: Callable[..., Any], first: FloatArray, second: FloatArray
 ) -> NDArray[Any]:
-    """Call a user's function of pairs, in the only place where this happens."""
+    """Call a user's function of pairs; this is the only place that does."""
     try:
         return np.asarray(function(_read_only(first), _read_only(second)))
     except Exception as failure:
@@ -68,24 +68,24 @@ def _call(
 def _as_floats(owner: str, values: NDArray[Any]) -> FloatArray:
     if values.dtype.kind not in "fiub":
         raise InputError(f"{owner} returned {values.dtype} values: it must return real numbers.")
-    # A function may return a block itself.
+    # A function may return its own block.
     return values.astype(np.float64, copy=not values.flags.writeable)
 
 
 def _read_only(block: FloatArray) -> FloatArray:
-    # Several functions see the same block: none of them may write into it.
+    # Several functions get the same block, so none of them may write into it.
     view = block.view()
     view.flags.writeable = False
     return view
 
 
-# Compiled loops, where they stand in for NumPy: on many rows, if numba is installed.
+# Compiled loops in place of NumPy: for many rows, if numba is installed.
 
 
 def find_sweeps(n: int, symmetric: bool) -> Any:
     """Return the loops that sum a user's function over the pairs of n rows, or None.
 
-    Sums depend, in their last bits, on who adds them up: which it is follows from n alone.
+    The last bits of sums depend on the code that adds, so its choice depends on n alone.
     """
     pairs = n * (n + 1) // 2 if symmetric else n * n
     return _load("pairgossip.engine.exact.sweeps") if pairs >= _FEWEST_PAIRS else None
@@ -94,7 +94,7 @@ def find_sweeps(n: int, symmetric: bool) -> Any:
 def find_counts(n: int) -> Any:
     """Return the loops that count ordered pairs among n rows, or None.
 
-    They give the very numbers that NumPy's give.
+    They give exactly the same numbers as NumPy.
     """
     fewest = _FEWEST_ROWS if "numba" in sys.modules else _FEWEST_TO_LOAD
     return _load("pairgossip.engine.exact.counts") if n >= fewest else None
@@ -109,6 +109,6 @@ def find_counters(n: int) -> Any:
 def _load(name: str) -> Any:
     try:
         return importlib.import_module(name)
-    # Without the lab there is no numba, and it fails where it has no place to keep compiled loops.
+    # Without the lab there is no numba, and it fails where it cannot store compiled loops.
     except (ImportError, RuntimeError):
         return None

@@ -1,4 +1,4 @@
-"""From whatever the user holds to the one array of observations everything else works on."""
+"""Conversion of a user's data to one array of observations, on which all other code works."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pairgossip.rows.columns import as_ordered, is_missing, is_number, read_numb
 from pairgossip.text import format_count, format_rows, join_names
 
 _CLASSES_TRIED, _ROWS_TRIED, _COLUMNS_TRIED = 4, 12, 8
-"""How many classes, rows of each, and columns whose extreme rows are among them, show whether a
-function minds how classes are numbered."""
+"""The numbers of classes, of rows of each, and of columns with their extreme rows, that are tried
+to see whether a function depends on the numbering of classes."""
 _PAIRS_AT_ONCE = 256
-"""How many of their pairs are tried together: a loss may make many numbers of one."""
+"""The number of pairs tried together, as a loss may return many numbers for one."""
 
 
 def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
@@ -31,12 +31,12 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
         A list, an array, a `Dataset`, or a series or frame with `to_numpy`; one row per
         observation.
     labels
-        One label per observation, appended as the last column. Numbers stay as they are, and an
+        One label per observation, appended as the last column. Numbers do not change, and an
         ordered categorical becomes 0, 1, ... in its order. Anything else, such as text, becomes
-        0, 1, ... in sorted order, numerals by their size, which is for classes only: see
+        0, 1, ... in sorted order, numerals by their size. This is for classes only: see
         `check_label_sizes`.
     name
-        How messages call the data.
+        The name of the data in messages.
     """
     table = read_numbers(data, name)
     if table.ndim not in (1, 2):
@@ -51,7 +51,7 @@ def check_data(data: Any, labels: Any = None, name: str = "data") -> FloatArray:
         table = np.column_stack((table, _label_numbers(labels, len(table), name)))
     if table.ndim == 2 and table.shape[1] == 1:
         table = table[:, 0]
-    # With labels it is a new array already.
+    # With labels the array is already new.
     return np.array(table, dtype=np.float64, order="C", copy=True if labels is None else None)
 
 
@@ -61,13 +61,13 @@ def column_count(data: FloatArray) -> int:
 
 
 def check_columns(owner: str, columns: tuple[str, ...] | None, data: FloatArray) -> None:
-    """Raise `InputError` unless the data has as many columns as there are names for them."""
+    """Raise `InputError` unless the data has the number of columns that the names allow."""
     if columns is None:
         return
     fewest = sum(not column.endswith("?") for column in columns)
     most = np.inf if any(column.endswith("...") for column in columns) else len(columns)
-    given = column_count(data)
-    if fewest <= given <= most:
+    found = column_count(data)
+    if fewest <= found <= most:
         return
     if most == np.inf:
         expected = f"{fewest} or more columns"
@@ -75,19 +75,19 @@ def check_columns(owner: str, columns: tuple[str, ...] | None, data: FloatArray)
         expected = f"{fewest} or {most} columns"
     else:
         expected = format_count(fewest, "column")
-    advice = "choose the ones to use" if given > most else "add what is missing"
-    if given < fewest and columns[-1] in ("label", "cluster"):
+    advice = "choose the ones to use" if found > most else "add the missing ones"
+    if found < fewest and columns[-1] in ("label", "cluster"):
         advice = f"give the {columns[-1]}s as the last column or with {{argument}}"
     listed = [f"optional {name[:-1]}" if name.endswith("?") else name for name in columns]
     raise InputError(
         f"{owner} takes {expected} ({', '.join(listed)}), "
-        f"but the data has {format_count(given, 'column')}: {advice}.",
+        f"but the data has {format_count(found, 'column')}: {advice}.",
         "labels",
     )
 
 
 def class_example(labels: Any) -> str | None:
-    """Say what labels are, as in "text such as 'high'", if they are not numbers; else None."""
+    """Describe labels that are not numbers, as in "text such as 'high'"; else return None."""
     if labels is None or as_ordered(labels) is not None:
         return None
     array = as_array(labels, "labels").ravel()
@@ -105,35 +105,35 @@ def check_label_sizes(
     data: FloatArray,
     values: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> None:
-    """Raise `InputError` if labels, as they were given, are text and their sizes matter.
+    """Raise `InputError` if the user's labels are text and their sizes matter.
 
     If it is not known whether ``sizes`` matter, or which of two classes is the higher one, the
-    classes of the data's last column are numbered in another order, to see whether ``values`` at
+    classes of the data's last column are renumbered in another order, to see whether ``values`` at
     pairs of observations change.
     """
     example = class_example(labels)
     if example is None:
         return
     names = two_texts(labels)
-    if names is not None and minds_numbering(data, values):
+    if names is not None and depends_on_numbering(data, values):
         raise unknown_positive(owner, names)
     if sizes is True:
         raise InputError(
-            f"{owner} compares labels by size, but the labels are {example}: pass numbers, or say "
+            f"{owner} compares labels by size, but the labels are {example}: pass numbers, or give "
             "their order with {argument}.",
             "classes",
         )
-    if sizes is None and minds_numbering(data, values):
+    if sizes is None and depends_on_numbering(data, values):
         raise InputError(
             f"{owner} gives other values if classes are numbered in another order, but the labels "
-            f"are {example}: pass numbers, say their order with {{argument}}, or say "
-            f"label_sizes=False if 0, 1, ... in alphabetical order is meant.",
+            f"are {example}: pass numbers, give their order with {{argument}}, or set "
+            f"label_sizes=False for 0, 1, ... in alphabetical order.",
             "classes",
         )
 
 
 def check_several_classes(owner: str, data: FloatArray) -> int:
-    """Raise `InputError` if all labels, the last column, are one; return how many there are."""
+    """Return the number of classes in the last column; raise `InputError` if there is only one."""
     classes = distinct(data[:, -1])
     if len(classes) == 1:
         raise InputError(
@@ -144,7 +144,7 @@ def check_several_classes(owner: str, data: FloatArray) -> int:
 
 
 def check_two_classes(owner: str, instead: str, data: FloatArray) -> None:
-    """Raise `InputError` unless the last column holds two labels; say what is for more."""
+    """Raise `InputError` unless the last column holds two labels; ``instead`` is for more."""
     count = check_several_classes(owner, data)
     if count > 2:
         raise InputError(
@@ -153,12 +153,12 @@ def check_two_classes(owner: str, instead: str, data: FloatArray) -> None:
         )
 
 
-def minds_numbering(
+def depends_on_numbering(
     data: FloatArray, values: Callable[[FloatArray, FloatArray], FloatArray]
 ) -> bool:
-    """Tell whether values change as the classes of the last column are numbered in another order.
+    """Return whether values change if the classes of the last column are numbered differently.
 
-    Two of them may be any numbers; more are 0, 1, ...
+    Two classes may be any numbers; more classes are 0, 1, ...
     """
     classes = _distinct_classes(data[:, -1])
     # The last class becomes the first; classes without it would keep their order.
@@ -167,7 +167,7 @@ def minds_numbering(
     some = data[rows]
     first, second = (index.ravel() for index in np.indices((len(some), len(some))))
     moved = some.copy()
-    # Rotated, not reversed: reversed classes are as far from each other as before.
+    # Rotated, not reversed: reversed classes would keep their distances.
     at = np.searchsorted(classes, some[:, -1])
     moved[:, -1] = classes[(at + 1) % len(classes)]
     for start in range(0, len(first), _PAIRS_AT_ONCE):
@@ -180,9 +180,9 @@ def minds_numbering(
 
 
 def _varied_rows(data: FloatArray, rows: IntArray) -> IntArray:
-    """Return some of these rows, spread over all of them, and those at the ends of columns.
+    """Return some of these rows, evenly spread, and those at the ends of columns.
 
-    Rows beside each other may be tied, as where a file is sorted, and ties show nothing.
+    Adjacent rows may be tied, as in a sorted file, and ties show nothing.
     """
     features = data[:, :-1][:, :_COLUMNS_TRIED][rows]
     spread = np.linspace(0, len(rows) - 1, _ROWS_TRIED).astype(np.int64)
@@ -191,16 +191,16 @@ def _varied_rows(data: FloatArray, rows: IntArray) -> IntArray:
 
 
 def _distinct_classes(labels: FloatArray) -> FloatArray:
-    """Return what `np.unique` does, of two classes without sorting all rows."""
+    """Return the result of `np.unique`; for two classes do not sort all rows."""
     low, high = labels.min(), labels.max()
     is_two = low < high and np.all((labels == low) | (labels == high))
     return np.array([low, high]) if is_two else np.unique(labels)
 
 
 def two_texts(labels: Any) -> list[Any] | None:
-    """Return two labels that are text and so have no order but the alphabet's, else None.
+    """Return two labels that are text, and so have no order but the alphabet's, else None.
 
-    Text that spells numbers has their order. Dates and other objects count as text.
+    Numerals have the order of their numbers. Dates and other objects count as text.
     """
     if class_example(labels) is None:
         return None
@@ -209,7 +209,7 @@ def two_texts(labels: Any) -> list[Any] | None:
 
 
 def unknown_positive(owner: str, names: list[Any]) -> InputError:
-    """Build the error for two labels of which nobody says which is the positive one."""
+    """Build the error for two labels without a known positive one."""
     quoted = join_names([repr(name)[:42] for name in names])
     return InputError(
         f"{owner} depends on which of two classes is the positive one, but the labels are "
@@ -220,7 +220,7 @@ def unknown_positive(owner: str, names: list[Any]) -> InputError:
 
 
 def name_higher(labels: Any) -> str | None:
-    """Return the higher of two labels that have an order, None for any other number of them."""
+    """Return the higher of two labels that have an order, None for other labels."""
     ordered = as_ordered(labels)
     array = as_array(labels if ordered is None else ordered.codes, "labels").ravel()
     if array.dtype == object and all(map(is_number, array)):
@@ -240,7 +240,7 @@ def name_higher(labels: Any) -> str | None:
 
 
 def format_label(label: Any) -> str:
-    """Return what results call a class."""
+    """Return the name of a class in results."""
     return f"{label:.15g}" if isinstance(label, float) else str(label)
 
 
@@ -276,7 +276,7 @@ def _label_numbers(labels: Any, n: int, name: str) -> FloatArray:
 
 
 def _are_numerals(classes: set[Any]) -> bool:
-    """Whether all classes are text that spells different numbers."""
+    """Return whether all classes are numerals of different numbers."""
     try:
         numbers = {float(label) for label in classes if isinstance(label, str)}
     except ValueError:
@@ -287,7 +287,7 @@ def _are_numerals(classes: set[Any]) -> bool:
 def _encode(array: NDArray[Any]) -> FloatArray:
     classes = set(array.tolist())
     try:
-        # "9" is the lower class of "9" and "10", as it would be if a table were read.
+        # "9" is lower than "10", as in a table that is read.
         ordered = sorted(classes, key=float if _are_numerals(classes) else None)
         order = {label: code for code, label in enumerate(ordered)}
     except TypeError as unsortable:

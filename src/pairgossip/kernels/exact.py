@@ -1,4 +1,4 @@
-"""The statistics themselves, over all pairs: what gossip estimates."""
+"""The exact statistics over all pairs, which gossip estimates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KernelEntry(NamedTuple):
 
 
 def describe() -> list[KernelEntry]:
-    """List the built-in kernels: what each reads, its formula, and what `exact` costs."""
+    """List the built-in kernels: their columns, formulas, and the cost of `exact`."""
     kernels = [CATALOG[name]() for name in sorted(CATALOG)]
     return [
         KernelEntry(
@@ -51,22 +51,22 @@ def describe() -> list[KernelEntry]:
     ]
 
 
-# A first look at a kernel on a few pairs of the data, before any long work starts.
+# A check of a kernel on a few pairs of the data, before any long work starts.
 
 
 _SAMPLE = 8
-"""How many observations are paired with each other."""
+"""The number of observations that are paired with each other."""
 _PLASTIC = (0.7548776662466927, 0.5698402909980532)
-"""One over the plastic number, and over its square."""
+"""The inverses of the plastic number and of its square."""
 _CANDIDATES = 256
-"""Among how many observations different ones are looked for."""
+"""The number of observations among which different ones are searched."""
 
 
 def scattered_pairs(n: int, count: int) -> tuple[IntArray, IntArray]:
-    """Choose pairs out of n observations, always the same ones: some own pairs, then others.
+    """Choose pairs of n observations, always the same ones: some own pairs, then others.
 
     Multiples of two irrational numbers fill the square of all pairs evenly, and unlike a grid
-    they do not keep step with an order of the rows.
+    have no pattern that an order of the rows could share.
     """
     at = np.arange(1, count + 1)
     nodes, held = (np.floor(n * (at * step % 1.0)).astype(np.intp) for step in _PLASTIC)
@@ -75,7 +75,7 @@ def scattered_pairs(n: int, count: int) -> tuple[IntArray, IntArray]:
 
 
 def sample_pairs(data: FloatArray) -> tuple[IntArray, IntArray]:
-    """Pair a few observations, spread over the data, with each other."""
+    """Pair a few evenly spread observations with each other."""
     chosen = np.unique(np.linspace(0, len(data) - 1, _SAMPLE).astype(np.intp))
     nodes, held = np.meshgrid(chosen, chosen, indexing="ij")
     return nodes.ravel(), held.ravel()
@@ -91,8 +91,8 @@ def check_alone(owner: str, in_block: FloatArray, alone: FloatArray) -> None:
     """Raise `InputError` if a pair's numbers depend on the other pairs of its block."""
     if not np.allclose(in_block, alone, rtol=1e-5, atol=1e-9):
         raise InputError(
-            f"{owner} treats the same pair differently alone and among others: "
-            f"what it returns for a pair must depend on that pair only."
+            f"{owner} gives other values for a pair alone than for the same pair among others: "
+            f"make its value depend on that pair only."
         )
 
 
@@ -100,8 +100,8 @@ def probe(kernel: AnyKernel, data: FloatArray) -> None:
     """Raise `InputError` unless the kernel keeps its promises on a few pairs of the data.
 
     It must return one finite value per pair, depend on nothing but the pair, and be symmetric
-    and zero at own pairs if it says so. Closed forms, and a built-in formula that compiled code
-    evaluates in place of the function, must agree with it.
+    and zero at own pairs if it is declared so. Closed forms, and a built-in formula that compiled
+    code evaluates in place of the function, must agree with it.
     """
     nodes, held = sample_pairs(data)
     for component in kernel.components:
@@ -120,20 +120,20 @@ def probe(kernel: AnyKernel, data: FloatArray) -> None:
 def _check_flags(kernel: Kernel, values: FloatArray, mirrored: FloatArray, own: BoolArray) -> None:
     if kernel.zero_diagonal and np.any(values[own] != 0):
         raise InputError(
-            f"Kernel '{kernel.name}' says zero_diagonal=True but h(x, x) is "
+            f"Kernel '{kernel.name}' declares zero_diagonal=True but h(x, x) is "
             f"{values[own][values[own] != 0][0]:g} for some x: set zero_diagonal=False."
         )
     if kernel.symmetric and not np.allclose(values, mirrored, rtol=1e-5, atol=1e-9):
         raise InputError(
-            f"Kernel '{kernel.name}' says symmetric=True but h(x, y) and h(y, x) differ: "
+            f"Kernel '{kernel.name}' declares symmetric=True but h(x, y) and h(y, x) differ: "
             f"set symmetric=False."
         )
 
 
 def distinct_rows(data: FloatArray) -> FloatArray:
-    """Return a few observations, spread over the data, no two of which are equal.
+    """Return a few evenly spread observations, all different.
 
-    Between equal ones all is rounding, in which a closed form may differ from the function.
+    Equal ones would leave only rounding errors, in which a closed form may differ.
     """
     some = np.unique(np.linspace(0, len(data) - 1, _CANDIDATES).astype(np.intp))
     rows: FloatArray = np.unique(data[some], axis=0)
@@ -150,8 +150,8 @@ def _check_formula(
         expected = evaluate(replace(kernel, function=known), first, second)
     if not np.allclose(values, expected, rtol=1e-5, atol=1e-9):
         raise InputError(
-            f"Kernel '{kernel.name}' says formula=Formula.{kernel.formula.name}, but its function "
-            f"gives other values: leave formula= out."
+            f"Kernel '{kernel.name}' declares formula=Formula.{kernel.formula.name}, but its "
+            f"function gives other values: leave formula= out."
         )
 
 
@@ -187,7 +187,7 @@ def _check_closed_form(
             f"{owner} that returned shape {claimed.shape} for {len(rows)} rows: it must return "
             f"{'one number' if role == 'total' else 'one number per row'}."
         )
-    # Where sums overflow nothing is known yet; what is asked later overflows with a sentence.
+    # Where sums overflow nothing can be compared; later overflows have their own message.
     known = np.isfinite(sums) & np.isfinite(sizes)
     wrong = known & ~(np.abs(claimed.ravel() - sums) <= 1e-5 * sizes + 1e-9)
     for index in np.flatnonzero(wrong)[:1]:
@@ -209,7 +209,7 @@ def check_kind(kind: str, n: int) -> str:
 
 
 def single_kernel(kernel: AnyKernel) -> Kernel:
-    """Insist on one kernel, for what is not defined for several."""
+    """Return the kernel; raise `InputError` for a combination of several."""
     if isinstance(kernel, Combination):
         raise InputError(
             f"Row means are defined for one kernel, but '{kernel.name}' is made of "
@@ -227,7 +227,7 @@ def statistic(
 ) -> float:
     """Compute the statistic of data and kernel that were checked before.
 
-    ``own_share`` says which part of rows' pairs with themselves a U-statistic counts.
+    ``own_share`` is the part of rows' pairs with themselves that a U-statistic counts.
     """
     n = len(data)
     pairs = n * n if kind == "v" else n * (n - 1)
@@ -272,7 +272,7 @@ def _refuse_overflow(kernel: Kernel, sums: FloatArray | float) -> None:
 
 
 def _share(progress: Progress | None, index: int, count: int) -> Progress | None:
-    """Report one component's progress as its share of the whole."""
+    """Return a progress function that reports one component's share of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress((index + fraction) / count)

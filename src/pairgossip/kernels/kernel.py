@@ -1,4 +1,4 @@
-"""What is averaged over pairs: a kernel h(x, y), or several, and a function of their averages."""
+"""Kernels h(x, y), which are averaged over pairs, and functions of several averages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pairgossip.kernels.data import check_columns, check_label_sizes
 from pairgossip.kernels.named_tests import refuse_test
 
 Scale = Literal["plain", "log", "logit", "fisher"]
-"""On which scale intervals are computed: of sizes, which are positive and whose errors grow with
-them, the logarithm; of shares the logit; of correlations Fisher's z."""
+"""The scale on which intervals are computed: the logarithm for sizes, which are positive and whose
+errors grow with them; the logit for shares; Fisher's z for correlations."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,17 +29,17 @@ class Formula:
     Parameters
     ----------
     name, number
-        What messages and compiled code call it; no two formulas share either. The number is -1 if
-        compiled code does not know it.
+        Its name in messages, and its number in compiled code; no two formulas share either. The
+        number is -1 if compiled code does not have the formula.
     function
         The pair function in NumPy, as for `Kernel`.
     total, row_totals, column_totals
-        Its closed forms, as for `Kernel`; those of rows and columns take weights.
+        Its closed forms, as for `Kernel`; the forms of rows and columns take weights.
     takes
         The keyword by which the function and all closed forms take `Kernel.parameter`, such as
         "ties" or "threshold"; None if they take no parameter.
     is_bounded
-        Whether values are between -1 and 1, whatever the rows.
+        Whether values are between -1 and 1 for any rows.
     """
 
     NONE: ClassVar[Formula]
@@ -70,7 +70,7 @@ class Formula:
         return f"<Formula.{self.name}: {self.number}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # There is one object of each formula, in other processes too.
+        # Each formula is a single object, in other processes too.
         return getattr, (Formula, self.name)
 
     def bind(self, part: Callable[..., Any], parameter: float) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ class Formula:
         return part if self.takes is None else partial(part, **{self.takes: parameter})
 
     def kernel(self, parameter: float = 0.0, **facts: Any) -> Kernel:
-        """Make a kernel of the formula: symmetric and 0 at own pairs unless facts say otherwise."""
+        """Make a kernel of the formula, by default symmetric and 0 at own pairs."""
         closed_forms = {
             role: self.bind(form, parameter)
             for role in ("total", "row_totals", "column_totals")
@@ -102,12 +102,12 @@ Formula.NONE = Formula("NONE", -1, _no_value, is_bounded=False)
 
 
 class _Measure:
-    """What a kernel and a function of several kernels' averages have in common."""
+    """The common base of a kernel and of a function of several kernels' averages."""
 
     name: str
     contrast: Kernel | None = None
     follows_rows: ClassVar[bool] = False
-    """Whether its kernels follow from the classes of rows, each of which has a column of scores."""
+    """Whether its kernels depend on the classes of rows, each with its column of scores."""
 
     @property
     def components(self) -> tuple[Kernel, ...]:
@@ -115,15 +115,15 @@ class _Measure:
         raise NotImplementedError
 
     def for_rows(self, data: FloatArray) -> Self:
-        """Return what is computed of these rows: itself, unless its kernels follow from them."""
+        """Return the statistic for these rows: itself, unless its kernels depend on them."""
         return self
 
     def check(self, data: FloatArray, labels: Any = None) -> None:
-        """Raise `InputError` unless the data has the columns that the kernels are about.
+        """Raise `InputError` unless the data has the columns that the kernels take.
 
-        Labels as they were given tell whether the last column was text.
+        The original ``labels`` show whether the last column was text.
         """
-        # Which of two classes is called the first makes no difference to a contrast of them.
+        # A contrast of two classes does not depend on their order.
         labels = None if self.contrast is not None else labels
         owner = f"Kernel '{self.name}'"
         for kernel in self.components:
@@ -137,7 +137,7 @@ class _Measure:
 
 @dataclass(frozen=True)
 class Kernel(_Measure):
-    """A function of two observations, and what is known about it.
+    """A function of two observations, and facts about it.
 
     Parameters
     ----------
@@ -145,40 +145,40 @@ class Kernel(_Measure):
         Takes two blocks of m observations, each of shape (m,) for one column of data and
         (m, d) for d columns, and returns the m values h(a[i], b[i]).
     name
-        How messages call it.
+        Its name in messages.
     symmetric
         Whether h(x, y) = h(y, x) for all x and y.
     zero_diagonal
         Whether h(x, x) = 0 for every x.
     columns
-        What the columns of the data mean; None for anything. A name ending in "..." stands for
+        The meaning of the data columns; None for any columns. A name ending in "..." stands for
         one or more columns, a name ending in "?" for a column that may be absent.
     formula, parameter
-        Which built-in it is, for compiled code.
+        The built-in function that it is, for compiled code.
     total
-        Closed form of the sum over all ordered pairs, the own pairs (k, k) included; compared
+        Closed form of the sum over all ordered pairs, the own pairs (k, k) included; it is compared
         with the function on a few rows of the data.
     row_totals
-        Closed form of the sum over l of h(x_k, x_l), for every k; compared likewise.
+        Closed form of the sum over l of h(x_k, x_l), for every k; it is compared too.
     column_totals
         Closed form of the sum over l of h(x_l, x_k), for every k, where the kernel is not
-        symmetric; compared likewise.
+        symmetric; it is compared too.
     weighs
         Whether `row_totals` and `column_totals` take weights of the x_l as a second argument.
     validate
-        Further checks of the data, raising `InputError`.
+        A further check of the data, which raises `InputError`.
     label_sizes
-        Whether the sizes of labels matter, so that text is refused for labels; False if labels
-        are classes, or two of them; None to find out on a few pairs.
+        Whether the sizes of labels matter, so that text labels are refused; False if labels are
+        classes, or two classes; None to find out on a few pairs.
     association
-        Whether it is about how columns go together.
+        Whether it measures the association of columns.
     two_classes
         Whether it compares rows of two classes, the labels in the last column, each of which is a
-        sample of its own.
+        separate sample.
     interval_scale, null
-        On which scale its intervals are computed, and what it is without an effect, if known.
+        The scale of its intervals, and its value without an effect, if known.
     expression, description, same_as
-        The formula as text, what the average means, and what other software calls it.
+        The formula as text, the meaning of the average, and its name in other software.
     """
 
     function: PairFunction
@@ -239,21 +239,21 @@ class Combination(_Measure):
         observations.
     function
         Takes the averages, shape (..., number of kernels), and returns the statistics (...); NaN
-        where there is none.
+        where there is no value.
     gradient
         Takes the averages, shape (..., number of kernels), and returns the function's derivatives
-        by each, in the same shape; by differences unless given.
+        by each, in the same shape; by default they are difference quotients.
     name, expression, description, same_as
-        How messages call it, its formula as text, what it means, and what other software calls it.
+        Its name in messages, its formula as text, its meaning, and its name in other software.
     interval_scale, null
-        On which scale its intervals are computed, and what it is without an effect, if known.
+        The scale of its intervals, and its value without an effect, if known.
     contrast
-        Where it compares the averages of one kernel within two classes and between them, that
-        kernel: it is degenerate without an effect, and tested by permuting the labels.
+        The kernel whose averages it compares within two classes and between them, if it does: such
+        a statistic is degenerate without an effect, and is tested by permuting the labels.
     """
 
     most_kernels: ClassVar[int] = 8
-    """How many averages it may be a function of: all of them travel with every message."""
+    """The largest number of averages, all of which travel with every message."""
 
     kernels: tuple[Any, ...]
     function: Callable[[FloatArray], Any]
@@ -267,17 +267,18 @@ class Combination(_Measure):
     contrast: Kernel | None = None
 
     def __post_init__(self) -> None:
-        given = tuple(self.kernels)
-        if not 1 <= len(given) <= self.most_kernels:
+        parts = tuple(self.kernels)
+        if not 1 <= len(parts) <= self.most_kernels:
             raise InputError(
-                f"A combination is of 1 to {self.most_kernels} kernels, not of {len(given)}."
+                f"A combination has 1 to {self.most_kernels} kernels, not {len(parts)}: give as "
+                "many."
             )
         if not callable(self.function):
             raise InputError(
                 f"A combination needs a function of its kernels' averages, but got "
                 f"{type(self.function).__name__}."
             )
-        chosen = tuple(map(as_kernel, given))
+        chosen = tuple(map(as_kernel, parts))
         for place, one in enumerate(chosen):
             if isinstance(one, Combination):
                 raise InputError(
@@ -287,7 +288,7 @@ class Combination(_Measure):
         object.__setattr__(self, "kernels", chosen)
 
     def _role(self, place: int) -> str:
-        """Name one of the kernels in messages."""
+        """Return the name of one of the kernels for messages."""
         return f"kernel {place + 1} of combination '{self.name}'"
 
     @property
@@ -297,7 +298,7 @@ class Combination(_Measure):
 
     @property
     def columns(self) -> tuple[str, ...] | None:
-        """What the columns of the data mean; None for anything."""
+        """The meaning of the data columns; None for any columns."""
         return next(filter(None, (kernel.columns for kernel in self.components)), None)
 
     @property
@@ -308,7 +309,7 @@ class Combination(_Measure):
 
     @property
     def association(self) -> bool:
-        """Whether it is about how columns go together."""
+        """Whether it measures the association of columns."""
         return any(kernel.association for kernel in self.components)
 
     @property
@@ -324,7 +325,7 @@ class Combination(_Measure):
     def combine(self, values: FloatArray) -> FloatArray:
         """Turn averages of shape (..., components) into statistics (...)."""
         values = np.asarray(values, dtype=np.float64)
-        # A function that has no value somewhere, such as 0/0, says so by NaN.
+        # A function without a value somewhere, such as 0/0, returns NaN.
         with np.errstate(all="ignore"):
             found = np.asarray(self.function(values), dtype=np.float64)
         if found.shape != values.shape[:-1]:
@@ -360,7 +361,7 @@ class Combination(_Measure):
 
 
 class Ratio(Combination):
-    """The quotient of two kernels' averages, such as the AUC; NaN where there is nothing.
+    """The quotient of two kernels' averages, such as the AUC; NaN where the denominator is 0.
 
     Parameters
     ----------
@@ -389,12 +390,12 @@ class Ratio(Combination):
 
     @property
     def numerator(self) -> Kernel:
-        """The kernel above."""
+        """The kernel in the numerator."""
         return self.components[0]
 
     @property
     def denominator(self) -> Kernel:
-        """The kernel below."""
+        """The kernel in the denominator."""
         return self.components[1]
 
 
@@ -409,7 +410,7 @@ def _quotient(averages: FloatArray) -> FloatArray:
 def quotient_slopes(averages: FloatArray) -> FloatArray:
     """Return the derivatives of the first average over the second, by either."""
     top, bottom = averages[..., 0], averages[..., 1]
-    # The square of a very large or small denominator would leave the floating range.
+    # The square of a very large or small denominator would overflow or underflow.
     return np.stack([1 / bottom, -(top / bottom) / bottom], axis=-1)
 
 
@@ -420,17 +421,17 @@ Factory = TypeVar("Factory", bound=Callable[..., AnyKernel])
 
 
 def register(factory: Factory) -> Factory:
-    """Enter a function that makes a kernel: command line and page then know it by its name.
+    """Enter a function that makes a kernel, so that command line and page find it by its name.
 
-    The kernel is called like the function, with hyphens for underscores. All arguments of the
-    function have defaults.
+    The kernel has the name of the function, with hyphens for underscores. All arguments of the
+    function need defaults.
     """
     CATALOG[factory.__name__.replace("_", "-")] = factory
     return factory
 
 
 def as_kernel(kernel: Any) -> AnyKernel:
-    """Make a kernel of a kernel, a ratio, a built-in kernel's name, or a plain function."""
+    """Return a kernel, given a kernel, a combination, a name, or a plain function."""
     if isinstance(kernel, AnyKernel):
         return kernel
     if isinstance(kernel, str):
@@ -450,7 +451,7 @@ def as_kernel(kernel: Any) -> AnyKernel:
 
 
 def follows_rows(kernel: Any) -> bool:
-    """Tell whether what is given as a kernel takes a column of scores for each class."""
+    """Return whether a kernel, or the kernel of a name, takes a column of scores per class."""
     if isinstance(kernel, str):
         kernel = CATALOG.get(canonical(kernel), lambda: None)()
     return getattr(kernel, "follows_rows", False)

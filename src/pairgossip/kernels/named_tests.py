@@ -1,4 +1,4 @@
-"""Tests that are known by name and are no averages over pairs: what each takes and is about."""
+"""Tests that have names and are not averages over pairs, with their columns and descriptions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ DISTANCE_CORRELATION = "distance-correlation"
 
 
 class NamedTest(NamedTuple):
-    """What is told of a test beside the kernels."""
+    """The entry of a test in lists of kernels."""
 
     name: str
     columns: tuple[str, ...]
     description: str
     same_as: str
     sketch: str | None = "Bins"
-    """What nodes average to make it on a graph; None if they cannot."""
+    """The sketch that nodes average for it on a graph; None if there is none."""
     favors: bool = True
-    """Whether it makes a difference which of two classes is the higher one."""
+    """Whether the result depends on which of two classes is the higher one."""
 
 
 _OF_CLASSES = ("value", "label")
@@ -77,9 +77,9 @@ NAMED_TESTS = {
 
 
 def refuse_test(name: str) -> None:
-    """Raise `InputError` if this is the name of a test, where a kernel is asked for."""
+    """Raise `InputError` if this is the name of a test, where a kernel is needed."""
     if canonical(name) in NAMED_TESTS:
         raise InputError(
-            f"'{canonical(name)}' is a test, and no average over pairs: use pg.test, or "
+            f"'{canonical(name)}' is a test, not an average over pairs: use pg.test, or "
             "`pairgossip test`."
         )

@@ -1,4 +1,4 @@
-"""The orders that sums over ordered pairs are made of: each is found once, whoever asks for it."""
+"""The orders of columns, from which sums over ordered pairs are computed; each is found once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pairgossip.kernels.calling import find_counts
 T = TypeVar("T")
 Numbers = NDArray[Any]
 _Found = tuple[Callable[..., Any], tuple[Numbers, ...], Any]
-_MOST_KEPT = 16
-"""Orders that are kept at a time: more than one statistic of all rows needs. Beyond, as where many
-clusters are looked at in turn, the oldest are forgotten, so that no search is long."""
+_MOST_STORED = 16
+"""The number of orders stored at a time, more than one statistic of all rows needs. With more, as
+for many clusters in turn, the oldest are dropped, so that searches stay short."""
 
 
 class _Shelf(NamedTuple):
-    """What was found, of which columns, and whether sums by rows are to follow."""
+    """Orders that were found, with their columns, and whether sums by rows will follow."""
 
     found: deque[_Found]
     rows_follow: bool
@@ -34,14 +34,14 @@ _shelf: ContextVar[_Shelf | None] = ContextVar("orders", default=None)
 
 @contextmanager
 def sharing_orders(rows_follow: bool = False) -> Iterator[None]:
-    """Keep every order that is found as long as the block runs: a statistic asks again and again.
+    """Store every order that is found inside the block, as a statistic needs each several times.
 
-    Its value, its errors and all kernels that make it need the orders of the same columns.
+    Its value, its errors and all its kernels need the orders of the same columns.
     """
     if _shelf.get() is not None:
         yield
         return
-    token = _shelf.set(_Shelf(deque(maxlen=_MOST_KEPT), rows_follow))
+    token = _shelf.set(_Shelf(deque(maxlen=_MOST_STORED), rows_follow))
     try:
         yield
     finally:
@@ -49,7 +49,7 @@ def sharing_orders(rows_follow: bool = False) -> Iterator[None]:
 
 
 def rows_follow() -> bool:
-    """Tell whether sums by rows will ask for orders that a total could do without."""
+    """Return whether sums by rows will need orders that a total does not need."""
     shelf = _shelf.get()
     return shelf is not None and shelf.rows_follow
 
@@ -70,13 +70,13 @@ class Order(NamedTuple):
     """The different numbers of a column, from the lowest to the highest."""
 
     places: IntArray
-    """Which of them every row holds."""
+    """The place of every row's number among them."""
     counts: IntArray
-    """How many rows hold each."""
+    """The number of rows with each number."""
 
     @property
     def tied_pairs(self) -> int:
-        """How many unordered pairs of rows hold the same."""
+        """The number of unordered pairs of rows with the same number."""
         return int(np.sum(self.counts * (self.counts - 1) // 2))
 
 
@@ -86,7 +86,7 @@ def order_column(column: Numbers) -> Order:
 
 
 def order_both(first: Numbers, second: Numbers) -> Order:
-    """Give rows that are equal in two columns one place, in whatever order."""
+    """Give rows that are equal in two columns the same place, in any order."""
     one, other = order_column(first), order_column(second)
     for order in (one, other):
         if len(order.counts) == len(first):  # no two rows are equal in it
@@ -106,10 +106,10 @@ def _sort_column(column: Numbers) -> Order:
 
 
 def lay_out(first: Numbers, second: Numbers) -> tuple[IntArray, IntArray]:
-    """Lay rows out by rising `first`, and rank them by `second`: the rows, and their ranks.
+    """Sort rows by rising `first`, and rank them by `second`: return the rows, and their ranks.
 
-    Equal `first` are laid out by falling `second`, and of equal `second` the later one ranks
-    lower, so that no pair that is equal in either ascends.
+    Equal `first` are sorted by falling `second`, and among equal `second` the later row ranks
+    lower, so that no pair that is equal in either column ascends.
     """
     return _find(_lay_out, first, second)
 
@@ -132,15 +132,15 @@ def count_ascents(ranks: IntArray, marked: BoolArray) -> int:
     """Count the positions i < j with ranks[i] < ranks[j] and i marked; ranks are distinct.
 
     Two ranks are compared by the highest bit in which they differ. The ranks are split by one
-    bit after another, highest first, always keeping their order: ranks that agree so far stand
-    in one row, and within a row every marked 0 ascends to every later 1.
+    bit after another, highest first, in a stable way: ranks that agree so far are in one row, and
+    within a row every marked 0 ascends to every later 1.
     """
     counts = find_counts(len(ranks))
     if counts is not None:
         return int(counts.count_ascents(ranks, marked))
     bits = max(1, int(len(ranks) - 1).bit_length())
-    # Filled up to a power of two, every row splits exactly in half. The fillers are the highest
-    # ranks, fall, and come first: they ascend to nothing and nothing ascends to them.
+    # Padded to a power of two, every row splits exactly in half. The fillers are the highest ranks
+    # in falling order, at the front: they ascend to nothing and nothing ascends to them.
     fillers = np.arange(2**bits - 1, len(ranks) - 1, -1)
     row = np.concatenate((fillers << 1, (ranks << 1) | marked))
     count = 0
@@ -158,9 +158,9 @@ def count_ascents(ranks: IntArray, marked: BoolArray) -> int:
 def weigh_ascents(
     ranks: IntArray, above: FloatArray, below: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """For every place weigh the later places of higher rank, and the earlier ones of lower.
+    """Sum, for every place, weights of later places of higher, and earlier ones of lower rank.
 
-    By the same splits as `count_ascents`, which follow every place here.
+    It uses the same splits as `count_ascents`, and follows every place.
     """
     counts = find_counts(len(ranks))
     if counts is not None:
@@ -187,11 +187,11 @@ def weigh_ascents(
     return larger[missing:], smaller[missing:]
 
 
-# Sums over ordered pairs of two columns, of which closed forms are made.
+# Sums over ordered pairs of two columns, for closed forms.
 
 
 def weights_or_ones(data: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return how often each row counts: once without weights."""
+    """Return the weight of each row, 1 without weights."""
     return np.ones(len(data)) if weights is None else weights
 
 
@@ -204,7 +204,7 @@ def count_ascending_pairs(first: FloatArray, second: FloatArray, marked: BoolArr
 def weigh_beyond(
     first: FloatArray, second: FloatArray, above: FloatArray, below: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Weigh for every i the j larger in both columns by `above`, the smaller ones by `below`."""
+    """Sum, for every i, `above` over the j larger in both columns, `below` over smaller ones."""
     order, ranks = lay_out(first, second)
     larger, smaller = np.empty(len(first)), np.empty(len(first))
     larger[order], smaller[order] = weigh_ascents(ranks, above[order], below[order])

@@ -1,4 +1,4 @@
-"""Data, kernel and target tied together: the numbers that the algorithms average."""
+"""Data, kernel and target together: the numbers that the algorithms average."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pairgossip.text import format_count
 
 
 class Pairs(Problem):
-    """What node k adds when it holds observation l: h(x_k, x_l), in the target's units.
+    """The number that node k adds when it holds observation l: h(x_k, x_l), in target units.
 
     Averaged over all n^2 ordered pairs, these numbers give the target. For the V-statistic they
     are h itself. For the U-statistic they are n/(n - 1) h between different observations and 0
@@ -43,30 +43,30 @@ class Pairs(Problem):
     target
         "v" or "u".
     weights
-        How often each row counts; once unless given.
+        The weight of each row, as if it occurred this often; by default 1.
     within, between
-        The stratum of every row: only pairs within one stratum count, or only those between two.
+        The stratum of every row: only pairs within one stratum count, or only pairs between two.
     positive
-        What the higher one of two labels is called, if it is more than a number.
+        The name of the higher one of two labels, if it is more than a number.
 
     Attributes
     ----------
     data
         float64, contiguous, (n,) for one column and (n, d) for more.
     n, dimension
-        How many observations, and how many columns.
+        The numbers of observations and of columns.
     kernel, components
-        The kernel or ratio, and how many kernels make it.
+        The kernel or combination, and its number of kernels.
     target, scale
-        "v" or "u", and the factor that goes with it.
+        "v" or "u", and its factor.
     weights, unweighted
-        How often each row counts, None for once; kernel and data without the weights.
+        The weight of each row, None for 1; and kernel and data without the weights.
     has_strata
         Whether only pairs within strata, or between them, count.
     classes
         The class of every row, where the kernel compares two classes.
     fusible
-        Whether compiled code knows every component; the scale is applied afterward.
+        Whether compiled code has every component; the scale is applied afterward.
     """
 
     kernel: AnyKernel
@@ -109,28 +109,28 @@ class Pairs(Problem):
 
     @cached_property
     def positive(self) -> str | None:
-        """What results call the positive one of two classes; None where there is none."""
+        """The name of the positive class in results; None where there is none."""
         return self._find_positive()
 
     @property
     def count(self) -> float:
-        """How many rows there are, each as often as it counts."""
+        """The number of rows, or the sum of their weights."""
         return self.n if self.weights is None else float(self.weights.sum())
 
     @property
     def row_weights(self) -> FloatArray:
-        """How often each row counts."""
+        """The weight of each row."""
         return np.ones(self.n) if self.weights is None else self.weights
 
     def without_weights(self) -> Self:
-        """Return the same pairs by the kernel of bare rows, to be averaged by weights."""
+        """Return the same pairs with the unweighted kernel, to be averaged by weight."""
         if self.weights is None:
             return self
         bare, count = copy(self), self.count
         if self.target == "u" and count <= 1:
             raise InputError(
-                f"A U-statistic leaves out rows' pairs with themselves, and so needs weights that "
-                f"say how often rows count, but they add up to {count:g}: use {{argument}}.",
+                f"A U-statistic leaves out rows' pairs with themselves, so its weights must be "
+                f"numbers of rows, but they add up to {count:g}: use {{argument}}.",
                 "target",
                 "v",
             )
@@ -141,16 +141,16 @@ class Pairs(Problem):
 
     @property
     def own_share(self) -> FloatArray | float:
-        """Which part of a row's pair with itself counts, for every row.
+        """The part of a row's pair with itself that counts, for every row.
 
-        A row of weight w stands for w equal ones, whose pairs with themselves U-statistics omit.
+        A row of weight w represents w equal rows, whose pairs with themselves U-statistics omit.
         """
         if self.target == "v":
             return 1.0
         return 0.0 if self.weights is None else 1 - 1 / self.weights
 
     def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each node adds for the observation it holds, one column per component."""
+        """Return each node's number for its held observation, one column per component."""
         first = self.data.take(nodes, axis=0)
         second = self.data.take(held, axis=0)
         added = np.empty((len(first), self.components))
@@ -199,12 +199,12 @@ class Pairs(Problem):
 
     @property
     def visible_pairs(self) -> Self:
-        """The pairs themselves: nodes see rows as they are."""
+        """The pairs themselves, as nodes see the true rows."""
         return self
 
     @property
     def why_not_fused(self) -> str:
-        """Why compiled code may not work on the data: it does not know the kernel."""
+        """The reason why compiled code cannot work on the data: it does not have the kernel."""
         return (
             f"Kernel '{self.kernel.name}' is not compiled into the engine for target "
             f"'{self.target}'"
@@ -241,7 +241,7 @@ def row_means(data: Any, kernel: Kernel | PairFunction | str, labels: Any = None
 
 
 _LARGEST_TABLE = 2**24
-"""The largest table of what pairs of sites add that is kept, in numbers: 128 MB."""
+"""The largest table of the sums of pairs of sites, in numbers: 128 MB."""
 
 
 def set_scale(sites: int, rows: int, target: str) -> float:
@@ -250,12 +250,13 @@ def set_scale(sites: int, rows: int, target: str) -> float:
 
 
 class WholeSets(Problem):
-    """What site u adds when it holds the set of site v: the sum of h over all pairs of their rows.
+    """The number that site u adds when it holds the set of site v: h summed over their pairs of
+    rows.
 
     The sums are scaled so that their average over all n^2 ordered pairs of sites is the statistic
-    of all N rows: by n^2/N^2 for the V-statistic, and by n^2/(N(N - 1)), a row's pair with itself
-    left out, for the U-statistic. So a pair of sites weighs as many pairs of rows as it has,
-    k_u k_v, whatever the sizes.
+    of all N rows: by n^2/N^2 for the V-statistic, and by n^2/(N(N - 1)), without a row's pair with
+    itself, for the U-statistic. So the weight of a pair of sites is its number of pairs of rows,
+    k_u k_v.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class WholeSets(Problem):
         self._known = np.full(shape, np.nan) if np.prod(shape) <= _LARGEST_TABLE else None
 
     def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each site adds for the set it holds, one column per component."""
+        """Return the number that each site adds for its held set, one column per component."""
         nodes, held = np.asarray(nodes), np.asarray(held)
         if self._known is None:
             return self._sums(nodes, held)
@@ -306,11 +307,11 @@ class WholeSets(Problem):
         return shares * self.n / self.pairs.n
 
     def _sums(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Add the kernel up over all pairs of rows of each pair of sites."""
+        """Sum the kernel over all pairs of rows of each pair of sites."""
         sums = np.zeros((len(first), self.components))
         for index, component in enumerate(self.parts):
             one, other = first, second
-            if component.symmetric:  # both directions get the very same number
+            if component.symmetric:  # both directions get exactly the same number
                 one, other = np.minimum(first, second), np.maximum(first, second)
             for pairs in self.sets.row_pairs(one, other, NUMBERS_PER_BLOCK // self.dimension):
                 added = evaluate(component, self.data[pairs.first], self.data[pairs.second])

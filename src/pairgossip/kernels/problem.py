@@ -1,4 +1,4 @@
-"""What a network estimates, and all that engines, plans, theory and results ask of it."""
+"""The statistic that a network estimates, as engines, plans, theory and results see it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 class Problem:
     """A statistic that a network estimates.
 
-    Whatever the package knows of a problem it asks here, and a problem that says nothing of
-    something has none of it: no numbers that must spread first, no privacy, no sketch. What nodes
-    add is known to the problem of a trial only, as private problems draw reports for every trial.
+    All other parts of the package read the facts of a problem here. By default a problem has no
+    numbers that must spread first, no privacy, and no sketch. Only the problem of a trial knows the
+    numbers that nodes add, as private problems draw reports for every trial.
 
     Attributes
     ----------
     n
-        How many nodes take part.
+        The number of nodes.
     data
         All observations, one row each.
     kernel, components
-        The kernel or combination that pairs are averaged of, None without pairs, and how many
-        numbers a pair adds or a node averages.
+        The kernel or combination that is averaged over pairs, None without pairs, and the number of
+        numbers that a pair adds or a node averages.
     target, scale
-        The kind of statistic, such as "v" or "u", and the factor that goes with it.
+        The kind of statistic, such as "v" or "u", and its factor.
     """
 
     n: int
@@ -52,25 +52,25 @@ class Problem:
     target: str
     scale: float
     features: FloatArray
-    """What each node starts from, shape (n, components), where nodes average without pairs."""
+    """The first values of each node, shape (n, components), where nodes average without pairs."""
     title = ""
-    """What is estimated, where it is not the mean of the kernel."""
+    """The name of the statistic, where it is not the mean of the kernel."""
     dimension = 0
-    """How many numbers one observation has, where observations travel."""
+    """The number of numbers in one observation, where observations travel."""
     fusible = False
-    """Whether compiled code may work on `data`, or on what nodes average, itself."""
+    """Whether compiled code may work on `data`, or on the averaged values, itself."""
     step_options: Mapping[str, Any] = MappingProxyType({})
-    """What the steps of its method take besides."""
+    """Further arguments for the steps of its method."""
     holders: IntArray = np.arange(0)
-    """Which nodes hold the numbers that all must learn before they know their features."""
+    """The nodes that hold the numbers that all must learn before they know their features."""
     site_of: IntArray | None = None
     """The site of every row, where nodes are sites."""
     is_counted = False
-    """Whether the last of the averages is how many rows there are."""
+    """Whether the last of the averages is the number of rows."""
     set_sizes: IntArray | None = None
-    """How many rows each site has, where sites pass on all their rows at once."""
+    """The number of rows of each site, where sites pass on all their rows at once."""
     weights: FloatArray | None = None
-    """How often each row counts; None for once."""
+    """The weight of each row; None for 1."""
     classes: IntArray | None = None
     """The class of every row, where two classes are compared."""
     mechanism: RandomizedResponse | None = None
@@ -78,21 +78,21 @@ class Problem:
     sketch_name: str | None = None
     """The sketch whose features nodes average."""
     limit = math.nan
-    """What nodes agree on in the end, where they average a sketch."""
+    """The value to which nodes converge, where they average a sketch."""
 
     @property
     def name(self) -> str:
-        """What results call the statistic; empty for a plain mean."""
+        """The name of the statistic in results; empty for a plain mean."""
         return self.title or ("" if self.kernel is None else self.kernel.name)
 
     @property
     def parts(self) -> tuple[Kernel, ...]:
-        """The kernels of which pairs add the values."""
+        """The kernels whose values pairs add."""
         return () if self.kernel is None else self.kernel.components
 
     @property
     def own_share(self) -> FloatArray | float:
-        """Which part of a row's pair with itself counts, for every row."""
+        """The part of a row's pair with itself that counts, for every row."""
         return 1.0
 
     # The target
@@ -102,7 +102,7 @@ class Problem:
         raise NotImplementedError
 
     def matrix(self, component: int = 0) -> FloatArray:
-        """Return what all pairs of nodes add for one component, on average over trials."""
+        """Return the numbers that pairs of nodes add for one component, averaged over trials."""
         raise NotImplementedError
 
     def row_means(self) -> FloatArray:
@@ -110,50 +110,50 @@ class Problem:
         raise NotImplementedError
 
     def expected(self) -> Problem:
-        """Return what nodes average or add, on average over trials."""
+        """Return the problem of the expected numbers that nodes average or add."""
         return self
 
     def linearized(self) -> tuple[FloatArray, float]:
-        """Return numbers whose averaging shows how estimates settle, and what error stays.
+        """Return numbers that average like the estimates converge, and the error that remains.
 
         To first order a node's error is that of averaging these numbers, one per node.
         """
         raise NotImplementedError
 
-    # A trial, and how algorithms begin and go on
+    # A trial, and the arguments of algorithms
 
     def for_trial(self, seed: SeedSequence) -> Problem:
-        """Return the problem of one trial: itself where nothing about it is random."""
+        """Return the problem of one trial: itself where nothing in it is random."""
         return self
 
     def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each node adds for what it holds, shape (m, components).
+        """Return the number that each node adds for its held observation, shape (m, components).
 
         The average over all n^2 ordered pairs of nodes is the target.
         """
         raise NotImplementedError
 
     def own_values(self) -> FloatArray:
-        """Return what nodes know before they meet others, shape (n, components)."""
+        """Return the values of nodes before they meet others, shape (n, components)."""
         everyone = np.arange(self.n, dtype=np.intp)
         return self.values(everyone, everyone)
 
     @property
     def init_arguments(self) -> tuple[Any, ...]:
-        """What an algorithm as written begins with."""
+        """The arguments with which an algorithm as written begins."""
         return self.n, self.components
 
     @property
     def step_arguments(self) -> tuple[Any, ...]:
-        """What its steps take besides the state and the exchanges."""
+        """The arguments of its steps besides the state and the exchanges."""
         return (self.values,)
 
     @property
     def why_not_fused(self) -> str:
-        """Why compiled code may not work on the data, where it may not."""
+        """The reason why compiled code cannot work on the data, where it cannot."""
         return (
-            "Engine 'fused' compiles the kernel of two single observations, which is not what "
-            "nodes evaluate here"
+            "Engine 'fused' compiles the kernel of two single observations, but nodes evaluate "
+            "other data here"
         )
 
     def read(self, averaged: FloatArray) -> FloatArray:
@@ -165,17 +165,17 @@ class Problem:
 
     @property
     def visible_pairs(self) -> Pairs | None:
-        """The pairs of rows as nodes see them, from which whoever knows all computes any error."""
+        """The pairs of rows as nodes see them, for errors computed by nodes with all rows."""
         return None
 
     @property
     def positive(self) -> str | None:
-        """What results call the positive one of two classes; None where there is none."""
+        """The name of the positive class in results; None where there is none."""
         return None
 
     @property
     def freedom(self) -> float:
-        """The degrees of freedom of a sampling error: rows less one, of the smaller class."""
+        """The degrees of freedom of a sampling error: the rows of the smaller class minus one."""
         of = np.zeros(self.n, dtype=np.intp) if self.classes is None else self.classes
         return float(np.bincount(of, self.weights).min() - 1)
 
@@ -185,18 +185,18 @@ class Problem:
         return "plain" if self.kernel is None else self.kernel.interval_scale
 
     def check_interval(self) -> None:
-        """Raise `InputError` if reports are too noisy for intervals of their level."""
+        """Raise `InputError` if reports are too noisy for intervals at their level."""
 
     def predicted_error(self, exact: float | FloatArray) -> PrivacyError | None:
-        """Predict how far the statistic of private reports is off the exact one."""
+        """Predict the error of the statistic of private reports."""
         return None
 
     def sampling(self, averaged: FloatArray, level: float) -> Sampling | None:
-        """Return what nodes read of the sampling error from their averages, if it is there."""
+        """Return the sampling errors that nodes compute from their averages, or None."""
         return None
 
     def null_errors(self, averaged: FloatArray, test: NodeTest) -> FloatArray:
-        """Return each node's standard error without an effect, from the averages it has."""
+        """Return each node's standard error without an effect, from its averages."""
         return test.errors(averaged, None)
 
     @property
@@ -205,7 +205,7 @@ class Problem:
         return None
 
     def tie_sizes(self, averaged: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return how many rows each node takes for tied with each other, in either column."""
+        """Return the numbers of rows that each node takes for tied, in either column."""
         return None
 
     # Sites and sketches
@@ -215,16 +215,16 @@ class Problem:
         raise NotImplementedError
 
     def report_shares(self, site_of: IntArray | None) -> Problem:
-        """Return the problem of averaging how often each report was given."""
+        """Return the problem of averaging the shares of the reports."""
         raise NotImplementedError
 
     @property
     def bracket(self) -> tuple[float, float] | None:
-        """The interval that holds the statistic for sure; None if none is known."""
+        """The interval that certainly holds the statistic; None if there is none."""
         return None
 
     def limit_error(self, level: float) -> float | None:
-        """Return what nodes agree on in the end as the sampling error of intervals at a level."""
+        """Return the sampling error to which nodes converge, for intervals at a level."""
         return None
 
     def limit_law(self, freedom: float) -> Law | None:
@@ -236,22 +236,22 @@ class Problem:
 
 
 class Averages(Problem):
-    """What classic gossip averages, without pairs, and what nodes read from the averages.
+    """Values averaged by classic gossip, without pairs, and estimates from the averages.
 
-    Where nodes are sites, a site adds up its rows' features, and counts them. Where rows have
-    weights, they are added up, and counted, as often as they count.
+    Where nodes are sites, a site adds up its rows' features, and counts the rows. Where rows have
+    weights, both sums are weighted.
     """
 
     target = "mean"
     fusible = True
 
     def average(self, features: FloatArray) -> None:
-        """Let nodes average these numbers of theirs, shape (n, components)."""
+        """Set the numbers that nodes average, shape (n, components)."""
         self.features = features
         self.n, self.components = features.shape
 
     def average_rows(self, features: FloatArray) -> None:
-        """Let nodes average these features of all rows, and count the rows where that is needed."""
+        """Set the features of rows that nodes average, with counts of rows where needed."""
         if self.is_counted:
             features = np.column_stack([features, np.ones(len(features))])
         if self.weights is not None:
@@ -264,25 +264,25 @@ class Averages(Problem):
 
     @property
     def is_counted(self) -> bool:  # type: ignore[override]
-        """Whether the last of the averages is how many rows there are."""
+        """Whether the last of the averages is the number of rows."""
         return self.site_of is not None or self.weights is not None
 
     def means(self, averaged: FloatArray) -> FloatArray:
-        """Return the mean features of a row that each node's averages tell."""
+        """Return the mean features of a row, from each node's averages."""
         return averaged[:, :-1] / averaged[:, -1:] if self.is_counted else averaged
 
     def own_values(self) -> FloatArray:
-        """Return what each node starts from."""
+        """Return the first values of each node."""
         return self.features
 
     @property
     def init_arguments(self) -> tuple[Any, ...]:
-        """What an algorithm as written begins with."""
+        """The arguments with which an algorithm as written begins."""
         return (self.features,)
 
     @property
     def step_arguments(self) -> tuple[Any, ...]:
-        """What its steps take besides the state and the exchanges: nothing."""
+        """The arguments of its steps besides the state and the exchanges: none."""
         return ()
 
     def read(self, averaged: FloatArray) -> FloatArray:
@@ -290,12 +290,12 @@ class Averages(Problem):
         return averaged[:, 0]
 
     def linearized(self) -> tuple[FloatArray, float]:
-        """Return the averaged numbers themselves."""
+        """Return the averaged numbers themselves, and no error."""
         return self.features[:, 0], 0.0
 
 
 class Means(Averages):
-    """One value per node, whose mean is sought; the counterpart of `Pairs` without pairs."""
+    """One value per node, whose mean is estimated; the counterpart of `Pairs` without pairs."""
 
     def __init__(self, data: Any) -> None:
         self.data = check_data(data)

@@ -1,4 +1,4 @@
-"""Rows as they come: which of them are complete, and what their classes count as."""
+"""Preparation of a user's rows: incomplete rows, and classes as numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pairgossip.checks import DROP, MISSING, choice
 from pairgossip.errors import InputError, RowsDropped, notify
 from pairgossip.kernels.data import (
     column_count,
+    depends_on_numbering,
     format_label,
-    minds_numbering,
     name_higher,
 )
 from pairgossip.kernels.kernel import AnyKernel, evaluate, follows_rows
@@ -30,11 +30,11 @@ class Rows(NamedTuple):
     """The rows that are used, column by column."""
 
     columns: dict[str, Any]
-    """By the name of the argument; those that were not given are left out."""
+    """The columns by the names of arguments, without those that were not given."""
     dropped: int
-    """How many rows were left out."""
+    """The number of rows that were left out."""
     positive: str | None = None
-    """What results call the higher of two labels; None for none, or any other number of them."""
+    """The name of the higher of two labels in results; None for other labels."""
 
 
 def prepare_rows(
@@ -45,7 +45,7 @@ def prepare_rows(
     chosen: Sequence[Any] | str | None = None,
     kernel: Any = None,
 ) -> Rows:
-    """Return the rows of all columns that are complete, with labels as numbers if classes are told.
+    """Return the complete rows of all columns, with labels as numbers if classes are declared.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def prepare_rows(
         "refuse" raises `InputError` for rows that lack an entry, "drop" leaves them out of all
         columns together and warns.
     classes
-        What the column "labels" holds, from the lowest class to the highest; None for anything.
+        The classes of the column "labels", from the lowest to the highest; None for any labels.
     columns
-        What there is of every row, by the names of arguments, the data first; None for what was
-        not given. Text is the name of a column of the data.
+        The columns by the names of arguments, the data first; None for arguments that were not
+        given. Text is the name of a column of the data.
     positive
         The higher one of two labels, instead of ``classes``.
     chosen
-        The columns of the data, by their names; None for all that no other argument names.
+        The columns of the data, by name; None for all columns that no other argument names.
     kernel
-        What is computed. If it takes a column of scores for each class, and the columns are named
-        like the classes, these are in the order of their columns.
+        The kernel. If it takes a column of scores for each class, and the columns have the names of
+        the classes, the classes get the order of the columns.
     """
     first = next(iter(columns))
     if columns[first] is None:
@@ -90,9 +90,9 @@ def prepare_rows(
 
 
 def order_by_columns(names: Sequence[Any], labels: Any) -> list[Any] | None:
-    """Return the classes in the order of the columns of scores that are named like them.
+    """Return the classes in the order of the columns of scores that have their names.
 
-    None if no column is; raise `InputError` if some are.
+    Return None if no column has; raise `InputError` if only some have.
     """
     entries = [] if labels is None else as_array(labels, "labels", objects=True).ravel().tolist()
     different = dict.fromkeys(one for one in entries if isinstance(one, Hashable))
@@ -103,7 +103,7 @@ def order_by_columns(names: Sequence[Any], labels: Any) -> list[Any] | None:
     if sorted(named) != sorted(classes):
         listed = [join_first(some[:MOST_NAMED], len(some)) for some in (named, list(classes))]
         raise InputError(
-            f"Columns of scores that are named like classes go by their names, but the columns are "
+            f"Columns of scores with the names of classes are matched by name, but the columns are "
             f"{listed[0]}, and the classes {listed[1]}: name every column like its class, or none."
         )
     return [classes[name] for name in named]
@@ -112,14 +112,14 @@ def order_by_columns(names: Sequence[Any], labels: Any) -> list[Any] | None:
 def keep_complete(
     given: Mapping[str, Any], read: Chosen, missing: str
 ) -> tuple[dict[str, Any], IntArray, int]:
-    """Return the columns without rows that lack an entry, which these are, and how many there were.
+    """Return the columns without incomplete rows, these rows, and the number of rows before.
 
-    Raise `InputError` if none may be left out. ``read`` says whose the columns are.
+    Raise `InputError` if rows must not be left out. ``read`` has the owners of the columns.
     """
     gaps = {name: find_gaps(column, name) for name, column in given.items()}
     if choice("treatment of missing values", missing, MISSING) != DROP:
         _refuse_gaps(gaps, read)
-    # Columns of different lengths are refused where it is known what they are for.
+    # Columns of different lengths are refused later, where their use is known.
     counts = {len(rows) for rows in gaps.values()}
     if len(counts) > 1:
         return dict(given), np.zeros(0, np.intp), max(counts)
@@ -132,7 +132,7 @@ def keep_complete(
 def refuse_other_indexes(columns: Mapping[str, Any]) -> None:
     """Raise `InputError` if columns are pandas objects whose indexes differ.
 
-    Rows go together by their places here, which is a mistake where pandas would align them.
+    Rows are matched by position here, which is a mistake where pandas would align them.
     """
     every: dict[str, Any] = {}
     for name, column in columns.items():
@@ -148,8 +148,8 @@ def refuse_other_indexes(columns: Mapping[str, Any]) -> None:
         if len(index) == len(other) and not index.equals(other):
             raise InputError(
                 f"{first} and {name} are pandas objects with different indexes, so that their rows "
-                f"may not belong together: align them, or pass {name}.to_numpy() if rows go by "
-                "their places."
+                f"may not belong together: align them, or pass {name}.to_numpy() to match rows by "
+                "position."
             )
 
 
@@ -157,7 +157,7 @@ def order_classes(positive: Any, labels: Any, classes: Any = None) -> list[Any]:
     """Return the two classes that labels hold, the positive one last, or raise `InputError`."""
     if classes is not None:
         raise InputError(
-            "The last of the classes is the positive one already: leave {argument} out.", "positive"
+            "The last one of the classes is already positive: leave {argument} out.", "positive"
         )
     if labels is None:
         raise InputError(
@@ -194,18 +194,18 @@ def name_positive(
     *,
     has_labels: bool,
 ) -> str | None:
-    """Return what results call the positive class, None if it makes no difference which it is.
+    """Return the name of the positive class in results; None if the choice does not matter.
 
     Parameters
     ----------
     measure
-        What is computed.
+        The kernel or test.
     data
-        The observations, of which the last column may be the label.
+        The observations, whose last column may be the label.
     name
-        The higher one of two labels, if it is known by more than its number.
+        The higher one of two labels, if it has a name.
     has_labels
-        Whether labels were given as such.
+        Whether labels were given separately.
     """
     last = (measure.columns or ("",))[-1]
     if column_count(data) == 1 or not (has_labels or last == "label"):
@@ -216,17 +216,17 @@ def name_positive(
     if found is None or measure.contrast is not None:
         return None
     parts = (partial(evaluate, part) for part in measure.for_rows(data).components)
-    return found if any(minds_numbering(data, values) for values in parts) else None
+    return found if any(depends_on_numbering(data, values) for values in parts) else None
 
 
 def find_gaps(column: Any, name: str = "data") -> BoolArray:
-    """Tell for every row whether an entry of it is missing: NaN, None, NA or blank text."""
+    """Return for every row whether one of its entries is missing: NaN, None, NA or blank text."""
     if isinstance(column, Coded):
         entries, places = column.list_entries()
         return np.append(find_gaps(entries, name), True)[places][column.codes]
     try:
         array = np.atleast_1d(as_array(column, name, objects=True))
-    except InputError:  # refused where it is known what the column is for
+    except InputError:  # refused later, where the column's use is known
         return np.zeros(0, dtype=bool)
     if array.dtype.kind in "fcmM":
         gaps = array != array
@@ -242,16 +242,16 @@ def _is_gap(item: Any) -> bool:
 
 
 def rows_dropped(dropped: int, count: int, places: str) -> RowsDropped:
-    """Build the warning for rows that were left out; raise `InputError` if none is left."""
+    """Build the warning for rows that were left out; raise `InputError` if no row is left."""
     if dropped == count:
-        raise InputError(f"All {count:,} rows have missing values: none is left to use.")
+        raise InputError(f"All {count:,} rows have missing values: fill in some.")
     return RowsDropped(
         f"Left out {dropped:,} of {count:,} rows, which have missing values: {places}."
     )
 
 
 def _refuse_gaps(gaps: Mapping[str, BoolArray], read: Chosen) -> None:
-    """Raise `InputError` for missing values; of the data's columns, by their names."""
+    """Raise `InputError` for missing values, with the names of the data's columns."""
     named = {
         column: np.isnan(read.columns[name].reshape(len(gaps[name]), -1)[:, place])
         for name, columns in read.parts.items()
@@ -276,7 +276,7 @@ def _refuse_gaps(gaps: Mapping[str, BoolArray], read: Chosen) -> None:
 
 
 def _take(column: Any, name: str, kept: BoolArray) -> Any:
-    """Return some rows of a column; an ordered categorical stays one."""
+    """Return some rows of a column; an ordered categorical remains one."""
     rows = np.flatnonzero(kept)
     if hasattr(column, "iloc"):
         return column.iloc[rows]
@@ -288,20 +288,20 @@ def _take(column: Any, name: str, kept: BoolArray) -> Any:
 def check_classes(classes: Any, what: str = "classes") -> list[Any]:
     """Return declared classes, two or more different labels, or raise `InputError`.
 
-    ``what`` is what they are called.
+    ``what`` is their name in messages.
     """
-    # A set has no order, and that of its text differs from one process to the next.
+    # A set has no order, and the order of its text differs between processes.
     if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray):
         raise InputError(f"The {what} are a list of labels, such as (0, 1), not {classes!r}.")
-    given = [label.item() if isinstance(label, np.generic) else label for label in classes]
-    if not all(isinstance(label, Hashable) for label in given):
+    declared = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if not all(isinstance(label, Hashable) for label in declared):
         raise InputError(f"The {what} are one list of labels, not a list of lists.")
-    if len(set(given)) < len(given):
+    if len(set(declared)) < len(declared):
         raise InputError(f"The {what} name a label twice: give each label once.")
-    if len(given) < 2:
-        count = f"one {_SINGLE[what]} is" if given else f"no {what} are"
+    if len(declared) < 2:
+        count = f"one {_SINGLE[what]} is" if declared else f"no {what} are"
         raise InputError(f"Labels need at least two {what}, but {count} declared: give them all.")
-    return given
+    return declared
 
 
 def code_labels(
@@ -313,10 +313,10 @@ def code_labels(
     is_private: bool = False,
     what: str = "classes",
 ) -> FloatArray:
-    """Return labels as 0, 1, ... in the order of the declared classes; NaN for what is missing.
+    """Return labels as 0, 1, ... in the order of the declared classes; NaN for missing ones.
 
-    Raise `InputError` for those that were not declared; ``owner`` says whose they are, ``describe``
-    which rows hold them, and ``what`` they are. Private ones are not quoted.
+    Raise `InputError` for labels that were not declared. ``owner`` begins the message, ``describe``
+    names rows, and ``what`` names the classes. Private labels are not quoted.
     """
     order = {label: code for code, label in enumerate(check_classes(classes, what))}
     if labels is None:

@@ -1,8 +1,8 @@
-"""Pairs that count more or less: weights of rows, and pairs within or between strata.
+"""Weighted pairs: weights of rows, and pairs within or between strata.
 
-All three multiply the kernel at a pair by a factor of one more column, and divide by that factor's
-average: w w' for weights, 1{s = s'} or 1{s != s'} for strata. So every statistic stays a function
-of averages over pairs, which all methods estimate.
+All three multiply the kernel at a pair by a factor from one more column, and divide by the average
+of the factor: w w' for weights, 1{s = s'} or 1{s != s'} for strata. So every statistic is still a
+function of averages over pairs, which all methods estimate.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from pairgossip.rows.columns import as_array
 from pairgossip.text import format_count, format_rows
 
 _USUAL_FREQUENCY = 5.0
-"""Mean of whole-number weights above which intervals warn that they count as frequencies."""
+"""The mean of whole-number weights above which a warning says that they count as frequencies."""
 Forms = Callable[..., FloatArray]
 """A closed form of the sums over the pairs of every row, given rows and their weights."""
 
 
 @dataclass(frozen=True)
 class _Factor:
-    """What a pair counts, as a function of the column that stands last."""
+    """The weight of a pair, as a function of the last column."""
 
     name: str
     pair: PairFunction
@@ -71,22 +71,22 @@ _BETWEEN = _Factor("between", np.not_equal, _rows_between, own=False)
 def add_weights(
     kernel: AnyKernel, data: FloatArray, weights: FloatArray
 ) -> tuple[Combination, FloatArray]:
-    """Return the statistic in which row k counts w_k times, and its rows with their weights."""
+    """Return the statistic in which row k counts w_k times, and the rows with their weights."""
     return _multiply(kernel, _WEIGHT), np.column_stack((data, weights))
 
 
 def add_strata(
     kernel: AnyKernel, data: FloatArray, within: Any, between: Any
 ) -> tuple[AnyKernel, FloatArray]:
-    """Return the statistic over pairs within strata, or between them, and its rows with strata."""
+    """Return the statistic over pairs within strata, or between them, and the rows with strata."""
     if within is None and between is None:
         return kernel, data
     if within is not None and between is not None:
         raise InputError(
-            "Pairs are within strata or between them: leave {argument} out.", "between"
+            "Pairs are either within strata or between them: leave {argument} out.", "between"
         )
-    name, given = ("within", within) if between is None else ("between", between)
-    strata = number_labels(given, len(data), name, "stratum")
+    name, labels = ("within", within) if between is None else ("between", between)
+    strata = number_labels(labels, len(data), name, "stratum")
     sizes = np.bincount(strata)
     if between is not None and len(sizes) == 1:
         raise InputError(
@@ -96,8 +96,8 @@ def add_strata(
     if between is None and (sizes < 2).any():
         alone = np.flatnonzero(sizes[strata] < 2)
         raise InputError(
-            f"Strata of one row have no pair within: drop {format_rows(alone)} (counting from 0), "
-            "or join strata."
+            f"Strata of one row have no pairs: drop {format_rows(alone)} (counting from 0), or "
+            "join strata."
         )
     factor = _WITHIN if between is None else _BETWEEN
     return _multiply(kernel, factor), np.column_stack((data, strata.astype(np.float64)))
@@ -109,7 +109,7 @@ def restrict_to_strata(kernel: AnyKernel) -> Combination:
 
 
 def check_weights(weights: Any, n: int) -> FloatArray | None:
-    """Return how many times each row counts, or None; raise `InputError` unless all do."""
+    """Return the weights of rows, or None; raise `InputError` unless all are positive."""
     if weights is None:
         return None
     found = check_data(weights, name="weights")
@@ -129,12 +129,12 @@ def check_weights(weights: Any, n: int) -> FloatArray | None:
 
 
 def are_frequencies(weights: FloatArray | None) -> bool:
-    """Tell whether weights, if there are any, say how many equal rows each row stands for."""
+    """Return whether weights, if there are any, are whole numbers of equal rows."""
     return weights is None or bool(np.all(weights == np.round(weights)))
 
 
 def warn_of_frequencies(weights: FloatArray | None) -> None:
-    """Warn if whole numbers are so large that they may be no frequencies of rows."""
+    """Warn if whole numbers are so large that they may not be frequencies of rows."""
     if weights is None or not are_frequencies(weights) or weights.mean() <= _USUAL_FREQUENCY:
         return
     count, n = weights.sum(), len(weights)
@@ -161,15 +161,15 @@ def number_labels(given: Any, n: int, name: str, what: str) -> IntArray:
 
 
 def _bare(block: FloatArray) -> FloatArray:
-    """Return rows without the last column, as kernels take them."""
+    """Return rows without the last column, in the form that kernels take."""
     return block[:, 0] if block.shape[1] == 2 else block[:, :-1]
 
 
-class _Counted(Combination):
+class _WeightedCombination(Combination):
     """A statistic with the shares of pairs that count, by weights, by strata or by both."""
 
     most_kernels = LARGEST_NUMBER
-    """Any: the statistic's own kernels were counted when it was made."""
+    """No limit: the statistic's own kernels were counted when it was made."""
 
 
 def _multiply(kernel: AnyKernel, factor: _Factor) -> Combination:
@@ -178,7 +178,7 @@ def _multiply(kernel: AnyKernel, factor: _Factor) -> Combination:
         _one, name="pairs", symmetric=True, row_totals=_count_rows, weighs=True, label_sizes=False
     )
     parts = tuple(_part(part, factor) for part in (*kernel.components, ones))
-    return _Counted(
+    return _WeightedCombination(
         parts,
         partial(_of_quotients, kernel),
         partial(_slopes_of_quotients, kernel),

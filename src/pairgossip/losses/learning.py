@@ -17,7 +17,7 @@ from pairgossip.kernels.data import (
     check_data,
     check_two_classes,
     column_count,
-    minds_numbering,
+    depends_on_numbering,
     name_higher,
     two_texts,
     unknown_positive,
@@ -267,7 +267,7 @@ class LearningProblem(PairwiseLearning):
         if is_ordering(self.loss):
             return name or name_higher(self.data[:, -1])
         is_own = name is not None and self.loss.label_sizes is None
-        return name if is_own and minds_numbering(self.data, self.loss.parts_at) else None
+        return name if is_own and depends_on_numbering(self.data, self.loss.parts_at) else None
 
     @property
     def compilable(self) -> bool:

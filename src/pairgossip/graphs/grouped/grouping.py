@@ -124,7 +124,7 @@ def _as_numbers_or_text(given: NDArray[Any]) -> NDArray[Any]:
         raise InputError("Every group label must be one text or one number.") from None
     if distinct and all(map(_is_number, distinct)):
         return np.array(given.tolist())
-    text = {label: "" if _is_find_missing(label) else _format_label(label) for label in distinct}
+    text = {label: "" if _is_missing(label) else _format_label(label) for label in distinct}
     return np.array([text[label] for label in given.tolist()])
 
 
@@ -145,7 +145,7 @@ def _is_number(label: object) -> bool:
     return isinstance(label, (float, np.floating))
 
 
-def _is_find_missing(label: Any) -> bool:
+def _is_missing(label: Any) -> bool:
     if label is None:
         return True
     try:

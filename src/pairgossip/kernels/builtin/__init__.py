@@ -1,1 +1,1 @@
-"""The built-in kernels: a file of this room holds all that numpy needs to know of each."""
+"""The built-in kernels: all NumPy code and facts of a kernel are in one file."""

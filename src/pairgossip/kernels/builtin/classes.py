@@ -1,6 +1,6 @@
 """Statistics of two classes: AUCs, and distances between two samples.
 
-Energy distance and MMD are made of three averages of one kernel.
+Energy distance and MMD are functions of three averages of one kernel.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def higher_label_total(data: FloatArray) -> float:
 
 
 def _higher_label_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Count for every row of the higher label those of the lower one."""
+    """Count, for every row of the higher label, the rows of the lower one."""
     high = _is_high(data)
     return np.where(high, weights_or_ones(data, weights)[~high].sum(), 0.0)
 
 
 def _lower_label_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Count for every row of the lower label those of the higher one."""
+    """Count, for every row of the lower label, the rows of the higher one."""
     high = _is_high(data)
     return np.where(high, 0.0, weights_or_ones(data, weights)[high].sum())
 
@@ -58,7 +58,7 @@ def _higher_label_and_score(
 
 
 def higher_label_and_score_total(data: FloatArray, ties: float, column: int = 0) -> float:
-    """Sum 1 at pairs (k, l) of a higher and a lower label scored in order, `ties` if equal."""
+    """Sum 1 at pairs (k, l) of a higher and a lower label scored in order, `ties` if tied."""
     high, scores = _is_high(data), data[:, column]
     if rows_follow():
         places, counts = order_column(scores)
@@ -74,27 +74,29 @@ def higher_label_and_score_total(data: FloatArray, ties: float, column: int = 0)
 def _higher_label_and_score_rows(
     data: FloatArray, weights: FloatArray | None = None, *, ties: float, column: int = 0
 ) -> FloatArray:
-    """Count for every row of the higher label those of the lower one that it outscores."""
+    """Count, for every row of the higher label, the rows of the lower one that it outscores."""
     places = order_column(data[:, column]).places
-    return outscored(places, _is_high(data), weights_or_ones(data, weights), ties)
+    return weigh_outscored(places, _is_high(data), weights_or_ones(data, weights), ties)
 
 
 def _lower_label_and_score_rows(
     data: FloatArray, weights: FloatArray | None = None, *, ties: float, column: int = 0
 ) -> FloatArray:
-    """Count for every row of the lower label those of the higher one that outscore it."""
+    """Count, for every row of the lower label, the rows of the higher one that outscore it."""
     places, counts = order_column(data[:, column])
     from_above = len(counts) - 1 - places
-    return outscored(from_above, ~_is_high(data), weights_or_ones(data, weights), ties)
+    return weigh_outscored(from_above, ~_is_high(data), weights_or_ones(data, weights), ties)
 
 
 def _is_high(data: FloatArray) -> BoolArray:
-    """Tell which rows have the higher of two labels, in the last column."""
+    """Return whether each row has the higher of two labels, in the last column."""
     return data[:, -1] == data[:, -1].max()
 
 
-def outscored(places: IntArray, counted: BoolArray, weights: FloatArray, ties: float) -> FloatArray:
-    """Weigh for the marked rows the others at lower places, and `ties` of those at the same."""
+def weigh_outscored(
+    places: IntArray, counted: BoolArray, weights: FloatArray, ties: float
+) -> FloatArray:
+    """Sum, for the marked rows, the weights of others at lower places, and `ties` of equal ones."""
     others = np.bincount(places, np.where(counted, 0.0, weights))
     reached = np.cumsum(others)
     below = np.concatenate(([0.0], reached[:-1]))
@@ -133,13 +135,13 @@ def check_ties(ties: float) -> float:
 
 @register
 def auc(ties: float = 0.5) -> Ratio:
-    """Area under the ROC curve of scores for two classes, the higher label being positive.
+    """Return the area under the ROC curve of scores; the higher of two labels is positive.
 
     Parameters
     ----------
     ties
-        What a pair of classes with equal scores counts: 0.5 as usual; `auc(ties=0)` is the
-        definition that counts strictly ordered pairs only.
+        The weight of a pair with equal scores: 0.5 as usual; `auc(ties=0)` counts strictly ordered
+        pairs only.
     """
     ties = check_ties(ties)
     facts = _TWO_CLASSES | {
@@ -160,7 +162,7 @@ def auc(ties: float = 0.5) -> Ratio:
 
 @register
 def auc_difference() -> Combination:
-    """The AUC of the first score less that of the second, on the same rows."""
+    """Return the AUC of the first score minus that of the second, on the same rows."""
     first, compared = auc().components
     columns = ("score", "other score", "label")
     name = "auc numerator of the second score"
@@ -189,7 +191,7 @@ def _difference_over_slopes(averages: FloatArray) -> FloatArray:
 
 @register
 def energy_distance() -> Combination:
-    """Twice the mean distance between two classes, less those within each; 0 if alike."""
+    """Return twice the mean distance between two classes, minus those within each."""
     return _compare(
         euclidean_distance,
         -1.0,
@@ -202,12 +204,13 @@ def energy_distance() -> Combination:
 
 @register
 def mmd(bandwidth: float = 1.0) -> Combination:
-    """The squared maximum mean discrepancy of two classes, with a Gaussian kernel.
+    """Return the squared maximum mean discrepancy of two classes, with a Gaussian kernel.
 
     Parameters
     ----------
     bandwidth
-        The distance at which two rows count as half alike, about: k = exp(-d^2 / (2 bandwidth^2)).
+        The distance at which two rows count as about half alike:
+        k = exp(-d^2 / (2 bandwidth^2)).
     """
     if not (math.isfinite(bandwidth) and bandwidth > 0):
         raise InputError(f"The bandwidth is a distance, but got {bandwidth}: give a number > 0.")
@@ -226,7 +229,7 @@ def _likeness(first: FloatArray, second: FloatArray, bandwidth: float) -> FloatA
 
 
 def _compare(function: PairFunction, sign: float, *, name: str, **texts: Any) -> Combination:
-    """Compare averages of a symmetric function within two classes with that between them."""
+    """Compare averages of a symmetric function within two classes and between them."""
     parts = [
         Kernel(
             partial(_value, function if sums else None, side),

@@ -1,6 +1,6 @@
-"""Kernels of how two columns order pairs: rank correlations, ranking, and concordance.
+"""Kernels of the order of pairs in two columns: rank correlations, ranking, concordance.
 
-Order is decided by comparisons, never by the sign of a product, which can underflow to zero.
+Comparisons decide the order, never the sign of a product, which can underflow to zero.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TWO_COLUMNS: dict[str, Any] = {"columns": ("x", "y"), "label_sizes": True, "ass
 
 
 def _agreement(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return +1 where both columns order the pair alike, -1 where unlike, 0 at any tie."""
+    """Return +1 where both columns order the pair alike, -1 where oppositely, 0 at any tie."""
     above, below = first > second, first < second
     signs = above.astype(np.float64) - below
     return signs[:, 0] * signs[:, 1]
@@ -68,7 +68,7 @@ def _discordance_total(data: FloatArray) -> float:
 
 
 def _discordance_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Count for every row the others that the two columns order oppositely."""
+    """Count, for every row, the others that the two columns order oppositely."""
     return _ordered_rows(data, weights_or_ones(data, weights))[1]
 
 
@@ -82,12 +82,12 @@ def _ordered_pairs(data: FloatArray) -> tuple[int, int]:
 
 
 def _ordered_rows(data: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weigh for every row the others that the two columns order alike, and oppositely."""
+    """Sum, for every row, the weights of others ordered alike, and of others ordered oppositely."""
     x, y = data[:, 0], data[:, 1]
     alike = np.add(*weigh_beyond(x, y, weights, weights))
     if np.any(weights != np.rint(weights)):
         return alike, np.add(*weigh_beyond(x, -y, weights, weights))
-    # Of whole numbers differences are exact.
+    # Differences of whole numbers are exact.
     return alike, _both_apart_rows(data, weights) - alike
 
 
@@ -111,12 +111,12 @@ def _apart_total(data: FloatArray, column: int) -> float:
 
 
 def _apart_rows(data: FloatArray, weights: FloatArray | None = None, *, column: int) -> FloatArray:
-    """Count for every row the others that differ from it in a column."""
-    return _differing(order_column(data[:, column]), weights_or_ones(data, weights))
+    """Count, for every row, the others that differ from it in a column."""
+    return _weigh_differing(order_column(data[:, column]), weights_or_ones(data, weights))
 
 
-def _differing(order: Order, weights: FloatArray) -> FloatArray:
-    """Weigh for every row those at other places."""
+def _weigh_differing(order: Order, weights: FloatArray) -> FloatArray:
+    """Sum, for every row, the weights of rows at other places."""
     return weights.sum() - np.bincount(order.places, weights)[order.places]
 
 
@@ -127,12 +127,12 @@ def _both_apart_total(data: FloatArray) -> float:
 
 
 def _both_apart_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Count for every row the others that differ from it in both columns."""
+    """Count, for every row, the others that differ from it in both columns."""
     weights = weights_or_ones(data, weights)
     x, y = data[:, 0], data[:, 1]
-    # Those that differ in one column or the other are those that differ at all.
-    in_one = _differing(order_column(x), weights) + _differing(order_column(y), weights)
-    return in_one - _differing(order_both(x, y), weights)
+    # Rows that differ in one column or the other are the rows that differ at all.
+    in_one = _weigh_differing(order_column(x), weights) + _weigh_differing(order_column(y), weights)
+    return in_one - _weigh_differing(order_both(x, y), weights)
 
 
 FIRST_APART = Formula(
@@ -154,7 +154,7 @@ BOTH_APART = Formula("BOTH_APART", 15, _both_apart, _both_apart_total, _both_apa
 
 @register
 def kendall() -> Kernel:
-    """Whether two columns order a pair alike (+1) or not (-1); the U-statistic is tau-a."""
+    """Return +1 for pairs that two columns order alike, -1 for opposite ones: Kendall's tau-a."""
     return KENDALL.kernel(
         name="kendall",
         **_TWO_COLUMNS,
@@ -168,7 +168,7 @@ def kendall() -> Kernel:
 
 @register
 def kendall_b() -> Combination:
-    """Kendall's tau-b, which allows for ties."""
+    """Return Kendall's tau-b, which allows for ties."""
     return Combination(
         (kendall(), _apart_in(0), _apart_in(1)),
         _over_root,
@@ -194,7 +194,7 @@ def _over_root_slopes(averages: FloatArray) -> FloatArray:
 
 @register
 def somers_d() -> Ratio:
-    """Somers' D of the second column given the first."""
+    """Return Somers' D of the second column given the first."""
     return Ratio(
         kendall(),
         _apart_in(0),
@@ -209,7 +209,7 @@ def somers_d() -> Ratio:
 
 @register
 def goodman_kruskal_gamma() -> Ratio:
-    """Goodman and Kruskal's gamma: of the pairs that differ in both columns."""
+    """Return Goodman and Kruskal's gamma, over pairs that differ in both columns."""
     apart = BOTH_APART.kernel(name="apart in both columns", **_TWO_COLUMNS)
     return Ratio(
         kendall(),
@@ -225,7 +225,7 @@ def goodman_kruskal_gamma() -> Ratio:
 
 @register
 def ranking_risk() -> Kernel:
-    """Whether a score orders a pair against its graded labels; ties are not mistakes."""
+    """Return 1 for pairs that a score orders against their graded labels; ties are not mistakes."""
     return RANKING_RISK.kernel(
         name="ranking-risk",
         label_sizes=True,
@@ -242,11 +242,11 @@ def _apart_in(column: int) -> Kernel:
     return formula.kernel(name=f"apart in column {column + 1}", **_TWO_COLUMNS)
 
 
-# Harrell's concordance index, of outcomes that may be censored.
+# Harrell's concordance index, for outcomes that may be censored.
 
 
 def comparable(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return 1 where one outcome is known to be smaller: it is an event, if events are given."""
+    """Return 1 where one outcome is known to be smaller; with events, it must be an event."""
     smaller_first, smaller_second = _comparable_sides(first, second)
     return (smaller_first | smaller_second).astype(np.float64)
 
@@ -272,18 +272,18 @@ def _comparable_sides(first: FloatArray, second: FloatArray) -> tuple[BoolArray,
 
 
 def comparable_total(data: FloatArray) -> float:
-    """Sum 1 at pairs of which one outcome is known to be smaller, being an event."""
+    """Sum 1 at pairs with one outcome that is known to be smaller and is an event."""
     return 2.0 * _pairs_above_at_ties(_outcomes(data), np.zeros(len(data)), _events(data))
 
 
 def _comparable_rows(data: FloatArray, weights: FloatArray | None = None) -> FloatArray:
-    """Count for every row the others of which one outcome is known to be smaller."""
+    """Count, for every row, the others for which one of the two outcomes is known to be smaller."""
     weights = weights_or_ones(data, weights)
     return _comparable_where_tied(_outcomes(data), np.zeros(len(data)), _events(data), weights)
 
 
 def concordant_total(data: FloatArray, ties: float) -> float:
-    """Sum 1 at comparable pairs predicted in order and `ties` at those predicted equal."""
+    """Sum 1 at comparable pairs predicted in order, and `ties` at pairs predicted equal."""
     prediction, outcome, events = data[:, 0], _outcomes(data), _events(data)
     agree = count_ascending_pairs(outcome, prediction, events)
     return 2.0 * (agree + ties * _pairs_above_at_ties(outcome, prediction, events))
@@ -303,7 +303,7 @@ def _concordant_rows(
 def _comparable_where_tied(
     outcome: FloatArray, tied: FloatArray, events: BoolArray, weights: FloatArray
 ) -> FloatArray:
-    """Weigh for every row the comparable ones of equal `tied`."""
+    """Sum, for every row, the weights of comparable rows with equal `tied`."""
     order = np.lexsort((outcome, tied))
     run, tie = _run_ends(tied[order]), _run_ends(tied[order], outcome[order])
     everyone, failed = (
@@ -324,7 +324,7 @@ def _pairs_above_at_ties(values: FloatArray, tied: FloatArray, marked: BoolArray
 
 
 def _run_ends(*columns: FloatArray) -> IntArray:
-    """For sorted columns, give every position the end of its run of equal rows."""
+    """Return, for sorted columns, the end of the run of equal rows at every position."""
     differs = np.zeros(len(columns[0]) - 1, dtype=np.bool_)
     for column in columns:
         differs |= column[1:] != column[:-1]
@@ -333,14 +333,14 @@ def _run_ends(*columns: FloatArray) -> IntArray:
 
 
 def _run_starts(ends: IntArray) -> IntArray:
-    """Give every position the start of its run of equal rows, from the ends of the runs."""
+    """Return the start of the run of equal rows at every position, from the ends of the runs."""
     places = np.arange(len(ends))
     is_first = np.append(True, ends[1:] != ends[:-1])
     return np.maximum.accumulate(np.where(is_first, places, 0))
 
 
 def _outcomes(data: FloatArray) -> FloatArray:
-    """Return the outcomes, or their ranks where an event comes before what is censored then."""
+    """Return the outcomes, or with events their ranks: events before censoring at equal times."""
     if data.shape[1] == 2:
         return data[:, 1]
     order = np.lexsort((-data[:, 2], data[:, 1]))
@@ -371,17 +371,17 @@ def _check_events(data: FloatArray) -> None:
 
 @register
 def concordance(ties: float = 0.5) -> Ratio:
-    """Harrell's C: of the comparable pairs, how many are predicted in the order of outcomes.
+    """Return Harrell's C, the share of comparable pairs predicted in the order of outcomes.
 
     The columns are prediction, outcome and, for censored data, event (1 if the outcome was
-    observed, 0 if it is only known to be larger). A pair is comparable if the smaller outcome is
-    an event; at equal outcomes an event comes before a censored one, while two events, or two
-    censored ones, are not compared. A higher prediction should go with a larger outcome.
+    observed, 0 if it is only known to be larger). A pair is comparable if the smaller outcome is an
+    event. At equal outcomes an event counts as smaller than a censored outcome, while two events,
+    or two censored outcomes, are not compared. A higher prediction should go with a larger outcome.
 
     Parameters
     ----------
     ties
-        What a comparable pair with equal predictions counts.
+        The weight of a comparable pair with equal predictions.
     """
     ties = check_ties(ties)
     facts: dict[str, Any] = {

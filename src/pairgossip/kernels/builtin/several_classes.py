@@ -1,7 +1,7 @@
 """Several classes, each with a column of scores: Hand and Till's M.
 
-How well classes i and j are told apart is the mean of two AUCs of their rows: that of column i, in
-which those of class i should be higher, and that of column j, in which those of class j should. M
+The separation of classes i and j is the mean of two AUCs of their rows: that of column i, in which
+rows of class i should be higher, and that of column j, in which rows of class j should be higher. M
 is the mean over all pairs of classes, so that large classes count no more than small ones (Hand and
 Till, Machine Learning 45, 2001).
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray, distinct
 from pairgossip.errors import InputError
-from pairgossip.kernels.builtin.classes import outscored
+from pairgossip.kernels.builtin.classes import weigh_outscored
 from pairgossip.kernels.data import (
     check_columns,
     check_several_classes,
@@ -31,16 +31,16 @@ from pairgossip.text import format_count
 __all__ = ["hand_till"]
 
 _MOST_CLASSES = 16
-"""Classes that are told apart, in 120 pairs; more labels than that are hardly classes."""
+"""The largest number of classes, in 120 pairs; with more, labels are hardly classes."""
 _COLUMNS = ("scores...", "label")
 _TIES = 0.5
-"""What a pair of equal scores counts."""
+"""The weight of a pair of equal scores."""
 
 
 class OfPairsOfClasses(Combination):
     """The mean over all pairs of classes of the quotient of two kernels' averages.
 
-    ``for_rows`` returns that of the classes of given rows; until then they are 0 and 1.
+    ``for_rows`` returns it for the classes of given rows; before, the classes are 0 and 1.
     """
 
     most_kernels = _MOST_CLASSES * (_MOST_CLASSES - 1)
@@ -49,20 +49,20 @@ class OfPairsOfClasses(Combination):
     """The labels, in the order of their columns of scores."""
 
     def for_rows(self, data: FloatArray) -> Self:
-        """Return the same of the classes of these rows, or say what is wrong with them."""
+        """Return the same for the classes of these rows, or raise `InputError`."""
         owner = f"Kernel '{self.name}'"
         check_columns(owner, _COLUMNS, data)
         scores, count = column_count(data) - 1, check_several_classes(owner, data)
         if scores != count:
             raise InputError(
-                f"{owner} takes a column of scores for each class, but of {count} classes there "
-                f"{'is' if scores == 1 else 'are'} {format_count(scores, 'column')}: give one per "
-                "class, in the order of the classes."
+                f"{owner} takes a column of scores for each class, but there "
+                f"{'is' if scores == 1 else 'are'} {format_count(scores, 'column')} for {count} "
+                "classes: give one per class, in the order of the classes."
             )
         if count > _MOST_CLASSES:
             raise InputError(
-                f"{owner} tells up to {_MOST_CLASSES} classes apart, and the labels hold {count}: "
-                "join some."
+                f"{owner} takes up to {_MOST_CLASSES} classes, but the labels hold {count}: join "
+                "some."
             )
         classes = tuple(distinct(data[:, -1]).tolist())
         if classes == self.classes:
@@ -77,7 +77,7 @@ class OfPairsOfClasses(Combination):
         if example is not None:
             raise InputError(
                 f"Kernel '{self.name}' takes the columns of scores in the order of the classes, "
-                f"but the labels are {example}: say their order with {{argument}}.",
+                f"but the labels are {example}: give their order with {{argument}}.",
                 "classes",
             )
         self.for_rows(data)
@@ -85,10 +85,10 @@ class OfPairsOfClasses(Combination):
 
 @register
 def hand_till() -> Combination:
-    """Hand and Till's M: the mean AUC of all pairs of classes, which have a score each.
+    """Return Hand and Till's M: the mean AUC of all pairs of classes, each with its score.
 
-    Column k is the score of class k, in the order of the labels. Columns that are named like the
-    classes go by their names.
+    Column k is the score of class k, in the order of the labels. Columns that have the names of the
+    classes are matched by name.
     """
     return OfPairsOfClasses(
         tuple(_compare_pairs(OfPairsOfClasses.classes)),
@@ -119,7 +119,7 @@ def _compare_pairs(classes: Sequence[float]) -> list[Kernel]:
         "zero_diagonal": True,
         "weighs": True,
         "columns": _COLUMNS,
-        "label_sizes": False,  # text without an order is refused by its own sentence
+        "label_sizes": False,  # text without an order has its own refusal
         "two_classes": True,
     }
     kernels = []
@@ -151,7 +151,7 @@ _Places = tuple[int, int]
 
 
 def _separate(first: FloatArray, second: FloatArray, places: _Places, classes: _Pair) -> FloatArray:
-    """Return which part of the two scores of two classes puts their rows in order."""
+    """Return the share of the two scores of two classes that put their rows in order."""
     one, other = ((first[:, -1] == a) & (second[:, -1] == b) for a, b in (classes, classes[::-1]))
     ups = _above(first, second, places[0]) + _above(second, first, places[1])
     downs = _above(second, first, places[0]) + _above(first, second, places[1])
@@ -166,14 +166,14 @@ def _above(first: FloatArray, second: FloatArray, column: int) -> FloatArray:
 def _separate_rows(
     data: FloatArray, weights: FloatArray | None = None, *, places: _Places, classes: _Pair
 ) -> FloatArray:
-    """Add `_separate` up for every row of the two classes over those of the other one."""
+    """Sum `_separate` for every row of the two classes over the rows of the other class."""
     sums, rows = np.zeros(len(data)), np.flatnonzero(_is_of(data, classes))
     part, times = data[rows], weights_or_ones(data, weights)[rows]
     for column, label in zip(places, classes, strict=True):
         order, high = order_column(part[:, column]), part[:, -1] == label
         from_above = len(order.counts) - 1 - order.places
-        sums[rows] += outscored(order.places, high, times, _TIES)
-        sums[rows] += outscored(from_above, ~high, times, _TIES)
+        sums[rows] += weigh_outscored(order.places, high, times, _TIES)
+        sums[rows] += weigh_outscored(from_above, ~high, times, _TIES)
     return sums / 2
 
 
@@ -194,7 +194,7 @@ def _meet(first: FloatArray, second: FloatArray, classes: _Pair) -> FloatArray:
 def _meet_rows(
     data: FloatArray, weights: FloatArray | None = None, *, classes: _Pair
 ) -> FloatArray:
-    """Count for every row of the two classes those of the other one."""
+    """Count, for every row of the two classes, the rows of the other class."""
     times, labels = weights_or_ones(data, weights), data[:, -1]
     one, other = (times[labels == label].sum() for label in classes)
     return np.where(labels == classes[0], other, np.where(labels == classes[1], one, 0.0))

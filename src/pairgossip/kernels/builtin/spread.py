@@ -1,8 +1,8 @@
-"""Kernels of how far rows are apart: variance, Gini, distances, scatter within clusters.
+"""Kernels of the distance of rows: variance, Gini, distances, scatter within clusters.
 
-Each built-in pair function is here with its closed forms: sums over all ordered pairs (k, l), own
-pairs included, in O(n log n) instead of O(n^2). Sums over the pairs of every row may weigh the
-others: row l then counts w_l times, once without weights.
+Each built-in pair function has its closed forms here: sums over all ordered pairs (k, l), own pairs
+included, in O(n log n) instead of O(n^2). Sums over the pairs of every row take weights of the
+others: row l counts w_l times, or once without weights.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _half_squared_difference(first: FloatArray, second: FloatArray) -> FloatArra
 def _variance_total(data: FloatArray) -> float:
     """Sum (x - y)^2 / 2."""
     centered = data - data.mean()
-    # The last term removes what the rounding of the mean leaves behind.
+    # The last term removes the rounding error of the mean.
     return float(len(data) * np.sum(centered**2) - np.sum(centered) ** 2)
 
 
@@ -122,7 +122,7 @@ MIDPOINT = Formula("MIDPOINT", 12, _midpoint, _midpoint_total, _midpoint_rows, i
 
 @register
 def variance() -> Kernel:
-    """Half the squared difference; its U-statistic is the unbiased sample variance."""
+    """Return half the squared difference, whose U-statistic is the unbiased sample variance."""
     return VARIANCE.kernel(
         name="variance",
         columns=("value",),
@@ -135,7 +135,7 @@ def variance() -> Kernel:
 
 @register
 def gini() -> Kernel:
-    """The absolute difference; its average is Gini's mean difference."""
+    """Return the absolute difference, whose average is Gini's mean difference."""
     return GINI.kernel(
         name="gini",
         columns=("value",),
@@ -149,16 +149,18 @@ def gini() -> Kernel:
 def _check_incomes(data: FloatArray) -> None:
     if data.min() < 0:
         raise InputError(
-            f"Kernel 'gini-coefficient' is for amounts that are not negative, but the smallest is "
+            f"Kernel 'gini-coefficient' takes amounts of 0 or more, but the smallest is "
             f"{data.min():g}: use 'gini', the mean difference."
         )
     if not data.max() > 0:
-        raise InputError("Kernel 'gini-coefficient' has no value where all amounts are 0.")
+        raise InputError(
+            "Kernel 'gini-coefficient' has no value where all amounts are 0: choose another column."
+        )
 
 
 @register
 def gini_coefficient() -> Combination:
-    """Gini's coefficient of inequality: the mean difference over twice the mean."""
+    """Return Gini's coefficient of inequality: the mean difference over twice the mean."""
     mean = MIDPOINT.kernel(
         name="mean",
         zero_diagonal=False,
@@ -187,7 +189,7 @@ def _half_slopes(averages: FloatArray) -> FloatArray:
 
 @register
 def distance() -> Kernel:
-    """The Euclidean distance between two observations of any number of columns."""
+    """Return the Euclidean distance between two observations of any number of columns."""
     return DISTANCE.kernel(
         name="distance",
         label_sizes=True,
@@ -220,7 +222,7 @@ def _squared_scatter_rows(data: FloatArray, weights: FloatArray | None = None) -
 def _clusters(
     data: FloatArray, weights: FloatArray
 ) -> tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Center each cluster: every row's cluster, then sizes, sums of squares and sums, rows."""
+    """Center each cluster: return rows' clusters, sizes, sums of squares, sums, centered rows."""
     cluster = np.unique(data[:, -1], return_inverse=True)[1]
     counts = np.bincount(cluster)
 
@@ -251,7 +253,7 @@ SCATTER_PLAIN = Formula(
 
 @register
 def within_cluster_scatter(squared: bool = True) -> Kernel:
-    """Squared (or plain) distance of two observations of one cluster, 0 between clusters.
+    """Return the squared (or plain) distance within a cluster, 0 between clusters.
 
     Parameters
     ----------
@@ -284,12 +286,12 @@ METRIC_LEARNING_RISK = Formula(
 
 @register
 def metric_learning_risk(threshold: float = 1.0) -> Kernel:
-    """Hinge loss of the Euclidean distance as a test of "same label".
+    """Return the hinge loss of the Euclidean distance as a classifier of equal labels.
 
     Parameters
     ----------
     threshold
-        The distance below which two observations are declared alike.
+        The distance below which two observations count as having equal labels.
     """
     if not (math.isfinite(threshold) and threshold >= 0):
         raise InputError(f"The threshold is a distance, but got {threshold}: give a number >= 0.")
