@@ -23,7 +23,7 @@ class State(NamedTuple):
     sums: FloatArray
     """The sum of the kernel values that each node has seen, whose mean is its rank."""
     samples: IntArray
-    """How many kernel values each node has seen."""
+    """The number of kernel values that each node has seen."""
     counted: FloatArray
     """The weighted number that each node counts now, 0 outside the window."""
     z: FloatArray

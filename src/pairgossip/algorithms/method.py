@@ -119,16 +119,16 @@ class Method:
     sketches
         Whether nodes average features of their rows, and compute the statistic from the mean.
     relaxes
-        Whether the step takes ``relaxation``, how far two nodes move toward each other's values:
-        1/2 is their mean.
+        Whether the step takes ``relaxation``, the part of the way that two nodes move to each
+        other's values: 1/2 is their mean.
     schedules
         Its reference algorithm on schedules that need a different one.
     counts_by_rank
         Whether nodes estimate ranks from pairs, and numbers count by rank: the step takes a
         ``window`` of ranks.
     weighs_by_picks
-        Whether it needs to know how often each node is picked: the step takes ``weights``, one
-        per node.
+        Whether it needs the rates at which nodes are picked: the step takes ``weights``, one per
+        node.
     sends_weight
         Whether a message then carries one number more, however many components there are.
     smallest_network, because
@@ -138,9 +138,10 @@ class Method:
     expectations
         The name by which theory recognizes it, on each clock where expected estimates are known.
     shows
-        Which part of the rows each node sees, by schedule; ``"random"`` stands for those not named.
+        The part of the rows that each node sees, by schedule; ``"random"`` stands for those not
+        named.
     tolerates
-        Which faults and lies it withstands, and which it does not.
+        The faults and lies that it withstands, and those that it does not.
     planned
         The schedules that plans compare, on each clock; plans leave out a method without any.
     color
@@ -305,7 +306,7 @@ class Method:
         )
 
     def shows_along(self, schedule: str) -> str:
-        """Return which part of the rows each node sees; empty if this is not known."""
+        """Return a text on the part of the rows that each node sees; empty if this is not known."""
         return self.shows.get(schedule, self.shows.get(RANDOM, ""))
 
     @property

@@ -113,7 +113,7 @@ class Meter:
         return int(np.count_nonzero(here != there))
 
     def _follow(self, held: IntArray, exchanges: PairArray, lost: IntArray | None) -> int:
-        """Swap sets along the exchanges; return how many observations were sent.
+        """Swap sets along the exchanges; return the number of observations sent.
 
         In a lost exchange the first node has sent the set that it holds.
         """

@@ -104,7 +104,7 @@ def auc_loss(phi: str | Margin = "logistic") -> Loss:
 
 
 def ranking_loss(phi: str | Margin = "logistic") -> Loss:
-    """Score higher labels above lower ones, whatever the grades: 1{l > l'} phi(theta . (x - x')).
+    """Score higher labels above lower ones, for any grades: 1{l > l'} phi(theta . (x - x')).
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ class PairwiseLearning:
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """What defines it besides data and loss, by name; a fit continues only if all are equal."""
+        """Facts that define it besides data and loss; a fit continues only if all are equal."""
         return {}
 
     def pairs(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -366,7 +366,7 @@ class WholeSetsLearning(PairwiseLearning):
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """What distinguishes it from the same data and loss without groups."""
+        """Facts that distinguish it from the same data and loss without groups."""
         sites = hashlib.sha256(self.sets.site_of.tobytes()).hexdigest()
         return {"groups": f"whole sets {sites}", **self.rows.marks}
 

@@ -103,7 +103,7 @@ def advise(graph: Graph, *, links: int | None = None, progress: Show = None) -> 
         The network, of at most 3,000 nodes. Each node of the random overlay has as many neighbors
         as the network has on average, and at least 3.
     links
-        How many links to add, by default 2 % of the edges.
+        The number of links to add, by default 2 % of the edges.
     progress
         Show a progress bar; by default when standard error is a terminal. Or a function, called
         with the number of steps done: one for every link, and 1000 for the best law.

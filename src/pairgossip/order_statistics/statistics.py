@@ -383,7 +383,7 @@ class HodgesLehmann(_MedianOfPairs):
 
 @dataclass(frozen=True)
 class Shift(_MedianOfPairs):
-    """By how much the rows of the higher class are larger: the median of all differences.
+    """The shift of the higher class against the lower one: the median of all differences.
 
     Its interval is the one that the test of Mann and Whitney does not reject.
     """

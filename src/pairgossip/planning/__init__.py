@@ -1,4 +1,4 @@
-"""The front door to planning: which method reaches an error with how many messages."""
+"""The front door to planning: the messages with which each method reaches an error."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ class PlannedMethod:
     remaining_error: float | None = None
     """The error of the sketch, which no longer run reduces, relative to the exact value."""
     shows: str = ""
-    """Which part of the rows each node sees."""
+    """The part of the rows that each node sees."""
     tolerates: str = ""
-    """Which faults and lies it withstands, and which it does not."""
+    """The faults and lies that it withstands, and those that it does not."""
     refusal: Notice | None = field(default=None, repr=False, compare=False)
     """The reason why the error is not reached, if it is not."""
 

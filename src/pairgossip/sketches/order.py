@@ -47,7 +47,7 @@ form of the second)."""
 _SIGNED = {KENDALL, RANKING_RISK, AUC_ORDERED}
 """Kernels whose average may be 0 or less; the others count pairs, and 0 of them gives NaN."""
 _COUNT_TIES = (CONCORDANT, AUC_ORDERED, SECOND_AUC_ORDERED)
-"""Kernels with a parameter that says how much a tie counts."""
+"""Kernels whose parameter is the weight of a tie."""
 ROUNDING = 1e-13
 """The rounding error of sums of shares, by which certain intervals are widened."""
 

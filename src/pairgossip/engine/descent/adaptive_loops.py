@@ -20,7 +20,7 @@ _MOST_STEPS = 100
 
 @loop
 def ordering_pairs(data, nodes, tokens, features, weights):  # type: ignore[no-untyped-def]
-    """Write a = x - x' in the order that has the higher label first, and w = 0 if there is none."""
+    """Write a = x - x' with the higher label first, and w = 0 where labels are equal."""
     p = data.shape[1] - 1
     for side in range(2):
         for s in range(nodes.shape[1]):
