@@ -188,7 +188,7 @@ def test_laws_that_do_not_fit_are_refused() -> None:
     for schedule in ("ordered", "tree"):
         with pytest.raises(InputError, match="leaves no choice to chance"):
             pg.estimate(values, "gini", graph, method="sketch", schedule=schedule, law=[0.25] * 4)
-    with pytest.raises(InputError, match="rows at sites exchange along edges of their own"):
+    with pytest.raises(InputError, match="rows at sites exchange along other edges"):
         pg.estimate(np.arange(8.0), "gini", graph, groups=[0, 1, 2, 3] * 2, law=[0.25] * 4)
     whole = pg.estimate(np.arange(8.0), "gini", graph, groups=[0, 1, 2, 3] * 2, seed=0,
                         construction="whole-sets", law=[0.25] * 4)  # fmt: skip

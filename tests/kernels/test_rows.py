@@ -184,7 +184,7 @@ TWO: dict[str, Any] = {"labels": ["no", "yes"]}
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"data": [NAN, NAN], "missing": "drop"}, "All 2 rows have missing values: none is left"),
+        ({"data": [NAN, NAN], "missing": "drop"}, "All 2 rows have missing values: fill in some"),
         ({"data": [1.0, NAN, math.inf], "missing": "drop"}, "NaN or infinite values in row 1 "),
         ({"data": [1.0, NAN], "labels": [1], "missing": "drop"}, "NaN or infinite values in row 1"),
         ({"classes": ["no", "yes"]}, "Classes are declared, but there are no labels: give labels="),

@@ -114,7 +114,10 @@ def test_a_loss_that_cannot_be_is_refused(options: dict[str, Any], sentence: str
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"features": lambda x, y: x - y.mean(axis=0)}, "Loss 'custom' treats the same pair"),
+        (
+            {"features": lambda x, y: x - y.mean(axis=0)},
+            "Loss 'custom' gives other values for a pair",
+        ),
         ({"features": lambda x, y: 1 / (x - y)}, "Loss 'custom' is NaN or infinite for"),
         (
             {"features": difference, "weights": lambda x, y: x[:, -1] - y[:, -1]},
