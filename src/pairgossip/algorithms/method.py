@@ -106,7 +106,7 @@ class Method:
         The limit of a node's estimate: the ``"statistic"``, its own ``"row-mean"``, or the
         ``"mean"`` of separable values.
     averaged_numbers
-        The number of numbers per component kernel that a message carries besides the observation:
+        The count of numbers per component kernel that a message carries besides the observation:
         1 where two nodes average their estimates, 0 where they average nothing.
     swaps
         Whether the two nodes of every exchange swap the observations they hold. Otherwise no
@@ -321,6 +321,6 @@ class Method:
         return self.updates == "first"
 
     def numbers_averaged(self, components: int) -> int:
-        """Return the number of numbers that a message carries besides an observation."""
+        """Return the count of numbers that a message carries besides an observation."""
         sends_weight = self.weighs_by_picks and self.sends_weight
         return self.averaged_numbers * components + sends_weight

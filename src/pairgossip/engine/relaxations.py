@@ -27,7 +27,7 @@ _VECTORS = 8
 _SAMPLED_VALUES = 20_000
 """The number of random values that is enough for a rate: fewer than 8 per node of a large graph."""
 _MOST_SWEEPS = 2048
-"""The largest number of sweeps of a small graph per radius; the rate at its end counts."""
+"""The largest number of sweeps of a small graph per radius, after which its rate is taken."""
 _RUNS_PER_RADIUS = 4
 """The number of sweeps of a large graph per radius, in default runs."""
 _MOST_EXCHANGES = 25_000_000

@@ -46,9 +46,9 @@ class Payload:
     """The content of one message."""
 
     observation: int
-    """The number of numbers in one observation; 0 where no observation travels."""
+    """The count of numbers in one observation; 0 where no observation travels."""
     averaged: int
-    """The number of numbers that the two sides average."""
+    """The count of numbers that the two sides average."""
     set_sizes: IntArray | None = None
     """The number of observations in each set, where whole sets travel."""
     digest: int = 0

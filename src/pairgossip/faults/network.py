@@ -59,7 +59,7 @@ class FaultyNetwork:
 def resolve(faults: Faults, graph: Graph, draws: Generator, components: int = 1) -> FaultyNetwork:
     """Draw the nodes that are not named; raise `InputError` if the network cannot have the faults.
 
-    ``components`` is the number of numbers that nodes average.
+    ``components`` is the count of numbers that nodes average.
     """
     sites = graph.sites if isinstance(graph, GroupedGraph) else graph
     site_of = graph.site_of if isinstance(graph, GroupedGraph) else None

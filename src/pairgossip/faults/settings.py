@@ -1,7 +1,7 @@
 """The settings of faults, and their text for command line, page and files.
 
 In "loss=0.01, churn=100/10, crashed=[3, 5@20], liars=7" the parts are as in `Faults`: 7 is a number
-of nodes, [3, 5] are their names by number, and a time follows "@".
+of nodes, [3, 5] is a list of nodes, and a time follows "@".
 """
 
 from __future__ import annotations

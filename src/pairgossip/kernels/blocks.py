@@ -15,7 +15,7 @@ from pairgossip.kernels.data import column_count
 from pairgossip.kernels.kernel import Kernel, evaluate
 
 NUMBERS_PER_BLOCK = 2**18
-"""The largest number of numbers in one side of a block of pairs: 2 MB."""
+"""The largest count of numbers in one side of a block of pairs: 2 MB."""
 
 Progress = Callable[[float], None]
 

@@ -56,7 +56,7 @@ class Problem:
     title = ""
     """The name of the statistic, where it is not the mean of the kernel."""
     dimension = 0
-    """The number of numbers in one observation, where observations travel."""
+    """The count of numbers in one observation, where observations travel."""
     fusible = False
     """Whether compiled code may work on `data`, or on the averaged values, itself."""
     step_options: Mapping[str, Any] = MappingProxyType({})

@@ -137,7 +137,8 @@ class _Panels:
     gap: FloatArray
     """The distance, in panels, to the previous panel of the row; 0 for a row's first."""
     position: NDArray[np.int64]
-    """Positions with true distances where small; gaps and rows are `VANISHING_DISTANCE` apart."""
+    """Places with true distances where small, else and between rows at least
+    `VANISHING_DISTANCE`."""
 
     def up_to(self, values: FloatArray) -> FloatArray:
         """Sum values over the panels of the same row up to each panel, itself included."""

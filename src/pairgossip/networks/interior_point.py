@@ -30,7 +30,7 @@ from pairgossip.graphs.checks import neighbor_sums
 from pairgossip.graphs.spectrum import sparse_matrix
 
 _MOST_STEPS = 60
-"""The largest number of steps; 15 to 30 are usual."""
+"""The largest number of steps."""
 _MOST_FACTORED = 4_000
 """The largest number of edges for which the system is stored: 128 MB per matrix, seconds."""
 _TOLERANCE = 1e-3

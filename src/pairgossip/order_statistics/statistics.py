@@ -277,7 +277,7 @@ class _PairNumbers:
         self._limits = _keys((np.array(limits) - center) / self._unit)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
-        """Return the number of numbers up to a bound, both of shape (...,)."""
+        """Return the count of numbers up to a bound, both of shape (...,)."""
         raise NotImplementedError
 
     def at(self, index: FloatArray) -> FloatArray:
@@ -347,7 +347,7 @@ class _Means(_PairNumbers):
         super().__init__(sample, n * (n + 1) / 2, spread, limits, center)
 
     def up_to(self, bound: FloatArray) -> FloatArray:
-        """Return the number of numbers up to a bound."""
+        """Return the count of numbers up to a bound."""
         others = self._rows_up_to(2 * bound[..., None] - self._rows.middles)
         own = self._rows_up_to(bound[..., None])[..., 0]
         return ((self._rows.weights * others).sum(axis=-1) + own) / 2
@@ -364,7 +364,7 @@ class _Differences(_PairNumbers):
         self._lower = sample.of_class(0).weights
 
     def up_to(self, bound: FloatArray) -> FloatArray:
-        """Return the number of numbers up to a bound."""
+        """Return the count of numbers up to a bound."""
         higher = self._rows_up_to(bound[..., None] + self._rows.middles)
         return (self._lower * higher).sum(axis=-1)
 

@@ -63,10 +63,10 @@ _SHORTEST_PILOT, _LONGEST_PILOT = 4, 50
 extrapolated, and beyond the second a pilot adds little."""
 _LONGEST_PER_NODE = 2_000
 """The exchanges per node from which on a longer pilot adds little, on networks that mix fast."""
-_LARGEST_CURVATURE = 1.25
+_LARGEST_FIRST_ORDER_ERROR = 1.25
 """The largest error where first order predicts the goal, in goals; beyond, a pilot is run."""
 _MOST_NUMBERS = 50_000_000
-"""The largest number of numbers in memory, at the nodes of all trials of a pilot."""
+"""The largest count of numbers in memory, at the nodes of all trials of a pilot."""
 
 _SITE_SHOWS = "a site's summed features to its first partner, then means of several rows"
 
@@ -222,7 +222,9 @@ def _is_linear(problem: Problem, values: FloatArray, goal: float) -> bool:
     mean = problem.features.mean(axis=0)
     near = mean + (problem.features - mean) / max(size, 1.0)
     errors = (problem.read(near) - problem.limit) / goal
-    return bool(np.sqrt(np.mean(errors**2)) <= _LARGEST_CURVATURE)  # not if some are undefined
+    return bool(
+        np.sqrt(np.mean(errors**2)) <= _LARGEST_FIRST_ORDER_ERROR
+    )  # not if some are undefined
 
 
 def _averaging(case: Case, setup: Setup, values: FloatArray) -> tuple[int, str]:

@@ -45,7 +45,7 @@ class ScoreBins:
 
     @property
     def size(self) -> int:
-        """The number of numbers averaged per grade."""
+        """The count of numbers averaged per grade."""
         return self.parts * self.order
 
     def features(self, scores: FloatArray) -> FloatArray:

@@ -48,7 +48,7 @@ class GradeMoments:
 
     @property
     def size(self) -> int:
-        """The number of numbers averaged."""
+        """The count of numbers averaged."""
         d = self.dimension
         return self.grades * (1 + d + (d * (d + 1) // 2 if self.full else d))
 

@@ -61,7 +61,7 @@ class Polynomials:
 
     @property
     def size(self) -> int:
-        """The number of numbers averaged per grade; the first is the grade's share."""
+        """The count of numbers averaged per grade; the first is the grade's share."""
         return self.order
 
     def features(self, scores: FloatArray) -> FloatArray:

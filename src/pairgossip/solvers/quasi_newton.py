@@ -26,7 +26,7 @@ _SHRINKAGE = 0.35
 """The factor of a step's length after a step that does not decrease the objective enough."""
 _LEAST_STEP = 1e-10
 """The least length of a step, relative to a full one; shorter ones are not shortened further."""
-_LEAST_SLOPE_LEFT, _GROWTH = 0.5, 8.0
+_MOST_SLOPE_LEFT, _GROWTH = 0.5, 8.0
 """A step was too short if more than this part of the slope is left and it met no curvature; the
 next one is this many times longer."""
 _INNER_STEPS, _INNER_ACCURACY = 500, 1e-10
@@ -183,8 +183,8 @@ class QuasiNewton:
         # Where steps meet no curvature, as between the kinks of a hinge, they are too short. Noise
         # of averages looks the same along the step, but changes the gradient as a whole.
         before = self.best.gradient
-        left = product < (_LEAST_SLOPE_LEFT - 1.0) * _dot(before, s)
-        flat = ~known & left & (_dot(y, y) < _LEAST_SLOPE_LEFT**2 * _dot(before, before))
+        left = product < (_MOST_SLOPE_LEFT - 1.0) * _dot(before, s)
+        flat = ~known & left & (_dot(y, y) < _MOST_SLOPE_LEFT**2 * _dot(before, before))
         self._scale = _where(known, ratio, _where(better & flat, _GROWTH, 1.0) * self._scale)
         self.is_steep = np.where(better, flat, self.is_steep)
 

@@ -138,7 +138,7 @@ class ScoreSketch:
 
     @property
     def size(self) -> int:
-        """The number of numbers averaged."""
+        """The count of numbers averaged."""
         return self._rows.count * self._kind.size
 
     def add_up(self) -> FloatArray:

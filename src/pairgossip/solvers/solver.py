@@ -22,7 +22,7 @@ from pairgossip.solvers.scores import Agreement, ScoreRows, ScoreSketch, ends_of
 _LARGEST_PRODUCTS = 1 << 24
 """The largest number of feature products, over all nodes, with averaged second moments."""
 _LONGEST_MESSAGE = 1 << 16
-"""The largest number of numbers in one message: half a megabyte."""
+"""The largest count of numbers in one message: half a megabyte."""
 _LEAST_LENGTH = 1e-4
 """The least length of a step, relative to a full one; the sketch's error hides shorter ones."""
 _ROUNDING = 1e-9

@@ -37,7 +37,7 @@ class Descent(NamedTuple):
 
     @property
     def averaged(self) -> int:
-        """The number of numbers that two nodes average in an exchange."""
+        """The count of numbers that two nodes average in an exchange."""
         p = self.problem.dimension
         return 3 * p + 1 if isinstance(self.steps, AdaptiveStep) else p
 

@@ -26,7 +26,7 @@ from pairgossip.losses.steps import AdaptiveStep
 _PairParts = tuple[FloatArray, FloatArray, FloatArray]
 """Features, weights and offsets of pairs."""
 _NUMBERS_AT_ONCE = 1 << 15
-"""The number of numbers per array of pair features: many per call, but few enough for the cache."""
+"""The count of numbers per array of pair features: many per call, but few enough for the cache."""
 
 
 class Engine:

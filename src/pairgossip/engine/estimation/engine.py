@@ -38,7 +38,7 @@ class Engine:
     """A network in motion."""
 
     has_undefined = False
-    """Whether nodes may have no estimate yet, but NaN."""
+    """Whether nodes may have no estimate yet, which is then NaN."""
     is_compiled = True
     """Whether compiled code carries out the exchanges."""
 
@@ -152,7 +152,7 @@ class Flooding(Engine):
         return len(exchanges) if ended is None else ended
 
     def excess(self, averaged: int) -> int:
-        """Return the number of numbers that a message carries more than later."""
+        """Return the count of additional numbers in a message during the flooding."""
         return self._numbers - averaged
 
     def estimates(self) -> FloatArray:

@@ -140,7 +140,7 @@ def _aligned_zeros(rows: int, columns: int) -> FloatArray:
 
 
 _NUMBERS_AT_ONCE = 1 << 13
-"""The number of numbers per array for the kernel: memory above 128 KB is mapped again each time."""
+"""The count of numbers per array for the kernel: memory above 128 KB is mapped again each time."""
 
 
 class TokenEngine(_PairEngine):
