@@ -11,6 +11,9 @@ import pytest
 from rich.console import Console
 
 import pairgossip as pg
+from pairgossip.cli.swarm.command import _ChaosOptions, _run_options
+from pairgossip.cli.swarm.plans import DurationOptions
+from pairgossip.errors import InputError
 from pairgossip.peer.reading import PeerReading, SwarmReading
 from pairgossip.peer.service.errors import Errors
 from pairgossip.swarm import running
@@ -198,6 +201,22 @@ def test_a_failed_run_is_kept_even_if_its_report_cannot_be_written(
     shutil.rmtree(folder.parent)
 
 
+def test_logs_stay_of_peers_that_did_not_start(
+    cli: CommandLine, incomes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object, folder: Path, *__: object) -> None:
+        folder.mkdir()
+        (folder / "peer-01.log").write_text("Error: no room.")
+        raise InputError("peer-01 did not start: no room.")
+
+    monkeypatch.setattr(running, "run_swarm", fail)
+    answer = cli(*BASIC, incomes, "--peers", 3)
+    assert answer.code == 2 and "peer-01 did not start: no room." in answer.err
+    folder = Path(answer.err.partition("Everything is in ")[2].splitlines()[0])
+    assert (folder / "peer-01.log").exists()
+    shutil.rmtree(folder.parent)
+
+
 SUMS = ("--algorithm", "sums", "--peers")
 FOUR = ("--peers", 4)
 UNFIT = [
@@ -231,6 +250,18 @@ def test_what_does_not_fit(
     cli: CommandLine, incomes: Path, options: tuple[object, ...], sentence: str
 ) -> None:
     assert cli.error(*BASIC, incomes, *options).startswith(sentence.replace("FILE", str(incomes)))
+
+
+def test_a_study_goes_on_after_its_faults() -> None:
+    how, chaos = DurationOptions(seconds=40), _ChaosOptions(chaos=True)
+    assert _run_options(how, _ChaosOptions(), "sums").seconds == 40
+    disturbed = _run_options(how, chaos, "sums")
+    assert disturbed.faults is not None
+    assert (disturbed.faults.window, disturbed.seconds) == (30, 150)
+    assert _run_options(how, chaos, "exchange").seconds == 40, "peers go on until they are stopped"
+    assert _run_options(DurationOptions(), chaos, "sums").seconds == 120
+    with pytest.raises(InputError, match="give more than 0"):
+        _run_options(DurationOptions(seconds=-3), chaos, "sums")
 
 
 def test_questions_that_no_study_answers(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:

@@ -163,8 +163,10 @@ def run_command(
         is_well = report.is_well(outputs.within)
         is_kept = is_kept or not is_well  # even if nobody reads the report
         _write_report(report, plan, outputs)
-    except InputError:  # a message may name the log of a peer that did not start
-        is_kept = is_kept or any(folder.glob("*.log"))
+    except InputError:
+        if not is_kept and any(folder.glob("*.log")):  # which say why a peer did not start
+            is_kept = True
+            tell(f"Everything is in {folder}")
         raise
     finally:
         if not is_kept:
@@ -184,10 +186,17 @@ def _run_options(how: DurationOptions, chaos: _ChaosOptions, algorithm: str) -> 
         raise InputError("A study's members make no exchanges: leave --exchanges out.")
     if seconds is None and how.exchanges is None and pace.has_exchanges:
         seconds = pace.seconds
+    faults = _faults(chaos, seconds, is_brief=not pace.has_exchanges)
+    if not pace.has_exchanges:  # it ends by itself: with faults it has as long after the last one
+        last = 0.0 if faults is None else faults.window + pace.seconds
+        if seconds is None:
+            seconds = pace.seconds
+        elif seconds > 0:  # else it is refused
+            seconds = max(seconds, last)
     return SwarmOptions(
-        seconds=pace.seconds if seconds is None and not pace.has_exchanges else seconds,
+        seconds=seconds,
         exchanges=how.exchanges,
-        faults=_faults(chaos, seconds, is_brief=not pace.has_exchanges),
+        faults=faults,
         seed=how.seed,
         power_safe=not how.fast,
         first_port=how.first_port,

@@ -70,7 +70,8 @@ class DurationOptions:
     """Exchanges per second and link; 10 unless given."""
     seconds: float | None = None
     """How long to run; 30 unless --exchanges is given. A study ends once all is answered, and after
-    120 at the latest unless given; with faults they and the questions are spread over it."""
+    120 at the latest unless given; with faults they and the questions are spread over it, and it
+    may go on for 120 more."""
     exchanges: Whole | None = None
     """Run until this number of exchanges were made in the whole network."""
     seed: Seed = 0

@@ -21,7 +21,6 @@ export class AskForm extends Section {
   constructor(look) {
     super("ask", "Ask a question");
     this.look = look;
-    this.isFirst = true;
     this.text = make("textarea", {
       id: "ask-text",
       rows: 9,

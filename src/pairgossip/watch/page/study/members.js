@@ -80,7 +80,7 @@ export function makeProposals(status, pending, look) {
 }
 
 // Those that wait for others alone.
-export function describeProposals(status) {
+function describeProposals(status) {
   const open = new Set(findOpen(status).map(({ proposal }) => proposal));
   return status.proposals
     .filter((one) => !open.has(one))
