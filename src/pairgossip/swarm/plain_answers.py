@@ -91,7 +91,9 @@ class PlainAnswers:
     def _read_batch(self, member: str, number: int, text: str) -> SiteRows:
         one = self._members[member]
         settings, identity = one.home.read_settings(), load_identity(one.home.folder)
-        batch = next(batch for batch in Batches(one.journal) if batch.number == number)
+        batch = next((batch for batch in Batches(one.journal) if batch.number == number), None)
+        if batch is None:
+            raise InputError(f"The batch {number} that was counted is not kept.")
         table = read_again(batch, settings, identity)
         spec = rename_columns(text, settings)
         return read_site_rows(find_source(batch, settings), spec, table=table)
