@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from pairgossip.validation.reading import validate
     from pairgossip.validation.validation import Validation
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
 _HOMES = {
