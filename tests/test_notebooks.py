@@ -48,7 +48,12 @@ def _make(what: str) -> Any:
                 INCOME[:, None], ILL.astype(float), "auc-logistic", GRAPH, iterations=99, seed=0
             ),
             "plan": lambda: pg.plan(INCOME, "gini", GRAPH, error=0.1),
+            "graph": lambda: GRAPH,
+            "large graph": lambda: pg.graphs.complete(5000),
+            "test": lambda: pg.test(INCOME, "auc", labels=ILL),
             "roc": lambda: pg.roc(INCOME, ILL),
+            "point": lambda: pg.roc(INCOME, ILL).at(500),
+            "youden": lambda: pg.roc(INCOME, ILL).youden(),
             "answer": lambda: pg.exact(INCOME, "gini", interval=0.95),
             "reading": lambda: pg.summarize(INCOME, "gini", cells=CELLS).answer(0.95),
             "groups": lambda: pg.exact(INCOME, "gini", by=SITES, interval=0.95),
@@ -68,6 +73,13 @@ def _make(what: str) -> Any:
         ("fit", "auc-logistic"),
         ("plan", "messages"),
         ("run", "gossip error"),
+        ("run", "mean over nodes and trials"),
+        ("fit", "objective of the nodes"),
+        ("graph", "30 edges, 2 neighbors each"),
+        ("large graph", "12,497,500 edges, 4,999 neighbors each"),
+        ("test", "<p>z = "),
+        ("point", "negative predictive value"),
+        ("youden", "the best threshold"),
         ("roc", "sensitivity"),
         ("answer", "95 % interval"),
         ("reading", "certain: "),
@@ -93,6 +105,29 @@ def test_they_bring_their_colors(what: str) -> None:
     """On a dark page text would not be seen, were the background not theirs too."""
     html = _make(what)._repr_html_()
     assert html.startswith('<div class="pairgossip">') and "background: #fff" in html
+
+
+@pytest.mark.parametrize("what", ["graph", "run", "fit", "roc"])
+def test_they_draw_themselves(what: str) -> None:
+    assert "<svg " in _make(what)._repr_html_()
+
+
+def test_a_large_network_is_not_drawn() -> None:
+    assert "<svg" not in _make("large graph")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: pg.estimate(INCOME, "gini", GRAPH, iterations=1, seed=0),
+        lambda: pg.estimate(INCOME, "gini", GRAPH, method="sketch", schedule="tree", seed=0),
+        lambda: pg.estimate(np.ones(9), "gini", "complete", iterations=9, seed=0),
+        lambda: pg.ranks(INCOME, GRAPH, iterations=9, seed=0),
+    ],
+    ids=["one iteration", "along a tree", "constant rows", "a number per node"],
+)
+def test_runs_of_all_kinds_show_themselves(run: Callable[[], pg.Run]) -> None:
+    assert "<table" in run()._repr_html_() or "<svg " in run()._repr_html_()
 
 
 def test_a_number_without_an_error_shows_no_error() -> None:

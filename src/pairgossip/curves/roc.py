@@ -30,6 +30,7 @@ from pairgossip.curves.thresholds import (
 )
 from pairgossip.errors import InputError, needed_for
 from pairgossip.inference.answer import Answer
+from pairgossip.pages.page import Paragraph, show
 from pairgossip.summaries.summary_reading import SummaryAnswer
 from pairgossip.text import format_count, json_value
 
@@ -66,15 +67,21 @@ class Youden(NamedTuple):
     point: OperatingPoint
 
     def __str__(self) -> str:
+        return "\n".join((*self._sentences(), str(self.point)))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return show([*map(Paragraph, self._sentences()), self.point.table().drop_empty()])
+
+    def _sentences(self) -> tuple[str, str]:
         low, high = self.thresholds
         best = "the best threshold may be any"
         if math.isfinite(low):
             best = f"the best threshold is between {low:g} and {high:g}"
         chosen = "These rows chose this threshold, and intervals do not allow for that:"
-        return f"Youden's index {self.value}; {best}\n{chosen}\n{self.point}"
-
-    def __repr__(self) -> str:
-        return str(self)
+        return f"Youden's index {self.value}; {best}", chosen
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,8 +14,8 @@ from pairgossip.curves.scores import Ranges, Scores
 from pairgossip.curves.shares import as_answer, join_ends, ratio_of_shares, read_share, wilson
 from pairgossip.errors import InputError
 from pairgossip.inference.number_text import NOTHING, spell_parts
+from pairgossip.pages.page import Table, show
 from pairgossip.summaries.summary_reading import SummaryAnswer
-from pairgossip.text import align_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +71,18 @@ class OperatingPoint:
         return {one.name: getattr(self, one.name) for one in fields(self)[1:]}
 
     def __str__(self) -> str:
-        lines = [(name, *spell_parts(getattr(self, key))) for key, name in NAMES.items()]
-        kept = [line for line in lines if line[1] != NOTHING]
-        head = (f"at or above {self.threshold:g}", "value", "interval", "certain")
-        return "\n".join(align_columns([head, *kept]))
+        return self.table().to_text()
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return show([self.table().drop_empty()])
+
+    def table(self) -> Table:
+        """Return the numbers that there are as a table, for a page or as text."""
+        lines = [(name, *spell_parts(getattr(self, key))) for key, name in NAMES.items()]
+        kept = tuple(line for line in lines if line[1] != NOTHING)
+        return Table((f"at or above {self.threshold:g}", "value", "interval", "certain"), kept)
 
 
 NAMES = {

@@ -7,6 +7,7 @@ clockwise, or begin in the upper left corner.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,9 +15,14 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import choice
 from pairgossip.families import FAMILIES, formula_family
 from pairgossip.graphs.graph import Graph
+from pairgossip.pictures.palette import MAIN, MUTED
 
 LARGEST_DRAWN = 2_000
 """The largest number of nodes with visible edges; more nodes fill an area evenly."""
+LARGEST_SHOWN = 300
+"""The largest number of nodes of a network that a notebook draws."""
+_SIDE, _RADIUS = 240, 3
+"""The sides of a picture in a notebook and the radius of its nodes, in pixels."""
 _NODES_PER_ROW, _ROW_WIDTH = 150, 0.035
 """The largest number of nodes per row of a ring, and the distance of rows in radii."""
 _LEAST_SHAPE, _MOST_APART = 0.4, 4.0
@@ -44,6 +50,29 @@ def fit_square(positions: FloatArray) -> FloatArray:
     low, high = turned.min(axis=0), turned.max(axis=0)
     largest = float((high - low).max()) or 1.0
     return (turned - (low + high) / 2) / largest + 0.5
+
+
+class NetworkPicture(NamedTuple):
+    """A small picture of a network, a part of a page or a notebook."""
+
+    graph: Graph
+
+    def to_html(self) -> str:
+        """Return the network as SVG, without script."""
+        places = place_nodes(self.graph)
+        at = np.round(fit_square(places) * (_SIDE - 4 * _RADIUS) + 2 * _RADIUS, 1)
+        pairs = visible_edges(self.graph, places)
+        # Many edges overlap: drawn faintly, their density still shows.
+        faint = float(np.clip(400 / max(len(pairs), 1), 0.05, 0.6))
+        path = "".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in at[pairs])
+        nodes = "".join(f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS}"/>' for x, y in at)
+        label = f"A network of {self.graph.n} nodes"
+        return (
+            f'<figure><svg xmlns="http://www.w3.org/2000/svg" width="{_SIDE}" height="{_SIDE}" '
+            f'role="img" aria-label="{label}">'
+            f'<path d="{path}" fill="none" stroke="{MUTED}" stroke-opacity="{faint:.2f}"/>'
+            f'<g fill="{MAIN}">{nodes}</g></svg></figure>\n'
+        )
 
 
 def longest_visible(graph: Graph, places: FloatArray) -> FloatArray | None:

@@ -20,6 +20,7 @@ from pairgossip.order_statistics.distribution import Distribution
 from pairgossip.order_statistics.laws import beyond_kolmogorov, map_law, two_sided, two_sided_by_t
 from pairgossip.order_statistics.null_laws import auc_error
 from pairgossip.order_statistics.statistics import Sampling
+from pairgossip.pages.page import Paragraph, show
 from pairgossip.text import format_alike, format_count
 
 _ROUNDING = 1e-9
@@ -57,6 +58,11 @@ class TestResult:
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.value, self.error, self.z, self.p))
+
+    def _repr_html_(self) -> str:
+        first, *others = str(self).splitlines()
+        value, sign, test = first.partition("z = ")
+        return show(map(Paragraph, (value.removesuffix(": "), sign + test, *others)))
 
     def __str__(self) -> str:
         p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"

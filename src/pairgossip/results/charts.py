@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pairgossip.errors import InputError
+from pairgossip.pictures.picture import Area, Line, Part, Picture
 from pairgossip.results.curves import (
     BOUND,
     EXACT,
@@ -19,6 +20,7 @@ from pairgossip.results.curves import (
     SAMPLING,
     Chart,
     Curve,
+    axis_label,
     curve_with_band,
     error_theory,
     mean_theory,
@@ -67,6 +69,22 @@ def make_charts(result: Run | Fit, theory: TheoryCurves | None = None) -> dict[s
         for name, chart in CHARTS[result.kind].items()
         if chart.refuse(result) is None
     }
+
+
+def draw_chart(result: Run | Fit) -> Picture | None:
+    """Return a small picture of the estimates, or the objective; None where none is known."""
+    name = "estimate" if result.kind == "run" else "objective"
+    chart, x = CHARTS[result.kind][name].make(result, None), result.axis("exchanges")
+    if not any(np.isfinite(curve.y).any() for curve in chart.curves):
+        return None
+    parts: list[Part] = []
+    for curve in chart.curves:
+        if curve.band is not None:
+            parts.append(Area(x, *curve.band, curve.band_label, curve.color))
+        if curve.label:
+            parts.append(Line(x, curve.y, curve.label, curve.color, curve.style))
+    is_log = bool(x[0] > 0) and len(x) > 1 and not (result.kind == "fit" and result.has_rounds)
+    return Picture(tuple(parts), axis_label(result, "exchanges"), chart.label, x_log=is_log)
 
 
 def _errors(run: Run, theory: TheoryCurves | None) -> Chart:

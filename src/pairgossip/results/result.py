@@ -19,7 +19,7 @@ from pairgossip.errors import InputError
 from pairgossip.faults.network import FaultyNetwork
 from pairgossip.graphs import Graph, GroupedGraph
 from pairgossip.graphs.laws import NamedOrGiven, name_law
-from pairgossip.pages.page import Facts, Paragraph, show
+from pairgossip.pages.page import Facts, Figure, Paragraph, show
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.estimation import as_record
 from pairgossip.results.fields import (
@@ -133,8 +133,15 @@ class Result:
         """Return what a notebook shows: what ran, and the facts that are known of it."""
         known = ((fact, value) for _, fact, value in shown_facts(self, PAGE) if value is not None)
         rows = tuple((fact.label, _spell(value, fact.digits)) for fact, value in known)
-        said = Paragraph(repr(self)[1:-1])
-        return show((said, Facts(rows)) if rows else (said,))
+        parts = [Paragraph(repr(self)[1:-1]), Facts(rows), *self._figures()]
+        return show([part for part in parts if part != Facts(())])
+
+    def _figures(self) -> list[Figure]:
+        """Return the first chart on linear axes as a picture, if it shows a number."""
+        from pairgossip.results.charts import draw_chart  # its curves name runs and fits
+
+        picture = draw_chart(self)  # type: ignore[arg-type]  # a Run or a Fit
+        return [] if picture is None else [Figure(picture)]
 
     @property
     def trials(self) -> int:
