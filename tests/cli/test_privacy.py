@@ -42,7 +42,7 @@ def test_a_private_estimate_is_what_python_gives(cli: CommandLine, incomes: Path
 def test_the_report_says_what_is_promised(cli: CommandLine, incomes: Path) -> None:
     out = cli("estimate", incomes, *GINI, *PRIVATE, "--seed", 7).out
     assert "Each observation is reported once, by 4-ary randomized response: epsilon = 1" in out
-    assert "whoever knows the seed, 7, undoes them" in out
+    assert "whoever knows the seed, 7, can undo them" in out
     for line in ("value of the reports", "predicted error of the reports", "bias of the bins"):
         assert line in out
 

@@ -340,7 +340,7 @@ def test_weights_of_several_files(cli: CommandLine, wards: Path, tmp_path: Path)
         ("score,w\n1,2\n2,x\n", ["--weight", "w"], "Column 'w' of {file}, line 3, is not a "),
         ("score,w\n1,a\n2,b\n3,a\n", ["--within", "w"], "Column 'w' has strata of one row, which "),
         ("score,w\n1,a\n2,a\n", ["--between", "w"], "All rows are of one stratum, so there is no "),
-        ("score,w\n1,a\n2,a\n", ["--between", "w", "--within", "w"], "Pairs are either within "),
+        ("score,w\n1,a\n2,a\n", ["--between", "w", "--within", "w"], "Pairs are within strata or "),
         ("score,w\n1,a\n2,\n", ["--within", "w"], "Column 'w' of {file}, line 3, is missing: "),
         ("score,w\n1,a\n2,a\n", ["--within", "v"], "There is no column 'v' in {file}: it has "),
     ],
