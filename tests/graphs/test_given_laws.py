@@ -186,7 +186,7 @@ def test_laws_that_do_not_fit_are_refused() -> None:
         with pytest.raises(InputError, match=sentence):
             pg.estimate(values, "gini", graph, law=law)
     for schedule in ("ordered", "tree"):
-        with pytest.raises(InputError, match="leaves no choice to chance"):
+        with pytest.raises(InputError, match="has no random edges"):
             pg.estimate(values, "gini", graph, method="sketch", schedule=schedule, law=[0.25] * 4)
     with pytest.raises(InputError, match="rows at sites exchange along other edges"):
         pg.estimate(np.arange(8.0), "gini", graph, groups=[0, 1, 2, 3] * 2, law=[0.25] * 4)

@@ -133,8 +133,8 @@ class Result:
         """Return what a notebook shows: what ran, and the facts that are known of it."""
         known = ((fact, value) for _, fact, value in shown_facts(self, PAGE) if value is not None)
         rows = tuple((fact.label, _spell(value, fact.digits)) for fact, value in known)
-        parts = [Paragraph(repr(self)[1:-1]), Facts(rows), *self._figures()]
-        return show([part for part in parts if part != Facts(())])
+        facts = (Facts(rows),) if rows else ()
+        return show((Paragraph(repr(self)[1:-1]), *facts, *self._figures()))
 
     def _figures(self) -> list[Figure]:
         """Return the first chart on linear axes as a picture, if it shows a number."""
