@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from pathlib import Path
 
 import msgspec
@@ -125,6 +127,31 @@ def test_a_member_that_has_left_is_told_so(ann: Site, bob: Site) -> None:
     assert "1, and this peer is none of them any more" in ann.run("status")
 
 
+def test_who_has_asked_to_be_left_out_is_shown(ann: Site, bob: Site) -> None:
+    (me, other), members = list_of(ann, bob)
+    listed = (written.Member(me, True, True), written.Member(other, True, True))
+    status = StudyStatus(name="ann", id=me.id, list=members.digest.hex(), members=listed)
+    for leavers, said in (
+        (("ann",), "this peer has asked to be left out: it is a member until all others"),
+        (("bob",), "'bob' has asked to be left out of the next list"),
+    ):
+        written.write_status(ann.reading.home, msgspec.structs.replace(status, leavers=leavers))
+        assert said in " ".join(ann.run("status").split())
+
+
+def test_what_it_costs_that_a_member_goes_is_said_before(ann: Site, bob: Site) -> None:
+    sign_list(ann, bob)
+    shown = {"phase": "done", "yeses": ("ann", "bob"), "is_disclosed": True}
+    note(ann, msgspec.structs.replace(QUESTION, **shown))
+    said = "of 'bob' (question 1), and are counted in no further column without them"
+    assert said in " ".join(ann.attempt("evict", "bob")[2].split())
+    said = "of 'ann' (question 1), and are counted in no further column without them"
+    err = " ".join(ann.attempt("leave")[2].split())
+    assert said in err and "With --visible all goes on" in err
+    assert "no further column" not in ann.attempt("leave", "--visible")[2]
+    assert waiting(ann) == []
+
+
 def test_a_list_of_newcomers_is_agreed_to_in_one_line(ann: Site, bob: Site) -> None:
     (me, other), _ = list_of(ann, bob)
     third = msgspec.structs.replace(other, id="0" * 64, name="cleo")
@@ -237,6 +264,24 @@ def test_refusals_are_sentences_and_nothing_is_written(
     code, out, err = ann.attempt(*words)
     assert code == 2 and sentence in " ".join(err.split()) and not out, err
     assert waiting(ann) == []
+
+
+def test_a_question_that_has_lately_ended_with_numbers_shown_is_still_waited_for(
+    ann: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What others have signed meanwhile may be on its way: the peer then says that it is done."""
+    ending = Ending("unfinished", "cleo", "it has left")
+    ended = msgspec.structs.replace(
+        QUESTION, phase="ended", ending=ending, is_disclosed=True, changed=time.time()
+    )
+    note(ann, ended)
+    done = msgspec.structs.replace(ended, phase="done", ending=None, value=0.8)
+    later = threading.Timer(0.3, note, (ann, done))
+    later.start()
+    assert ann.reading.wait(1, 20).is_done
+    later.join()
+    note(ann, msgspec.structs.replace(ended, changed=time.time() - 60))
+    assert ann.reading.wait(1).ending == ending  # at once
 
 
 def test_a_question_that_is_over_takes_no_answer(ann: Site) -> None:

@@ -95,6 +95,28 @@ def test_one_leaves_and_comes_back_only_if_it_is_accepted_anew() -> None:
     assert ids_of(nodes[1:]) == {("m01", "m02", "m03", "m04")}
 
 
+def test_who_leaves_while_another_joins_is_let_go_from_the_new_list() -> None:
+    nodes = found(4)
+    everybody = [*nodes, Node(4)]
+    accept_each_other(everybody)
+    nodes[3].do(nodes[3].study.propose())
+    nodes[3].do(nodes[3].study.leave())  # the list that it has just signed comes to exist first
+    exchange(everybody)
+    assert ids_of([*everybody[:3], everybody[4]]) == {("m00", "m01", "m02", "m04")}
+
+
+def test_nobody_leaves_a_list_that_would_be_too_short() -> None:
+    nodes = found(4)
+    nodes[3].do(nodes[3].study.leave())
+    exchange(nodes[2:])
+    with pytest.raises(InputError, match="a list of 2, where at least 3 members"):
+        nodes[2].study.leave()
+    exchange(nodes)
+    assert ids_of(nodes[:3]) == {("m00", "m01", "m02")}
+    with pytest.raises(InputError, match="a list of 2, where at least 3 members"):
+        nodes[0].study.leave()
+
+
 def test_an_eviction_needs_all_others() -> None:
     nodes = found(5)
     for node in nodes[:3]:

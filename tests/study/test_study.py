@@ -471,10 +471,32 @@ def _stumble(*_: object) -> None:
     raise ValueError("row 7: John")
 
 
+def test_who_is_gone_without_whom_rows_wait_is_named() -> None:
+    nodes = found(5)
+    for node in nodes:
+        node.do(node.study.announce(1, 10, bytes(32)))
+    exchange(nodes)
+    first = ask(nodes[0])
+    exchange(nodes)
+    assert nodes[0].view(first).phase == "done"
+    nodes[4].do(nodes[4].study.leave())
+    exchange(nodes)
+    name = ask(nodes[0], text="gini")
+    exchange(nodes[:4])
+    (because,) = {one.study.archived[name].because for one in nodes[:4]}
+    assert because == (
+        "Rows of fewer than 3 members would be added, since those that were counted together with "
+        "rows of 'site-4' are counted in no further column without them: wait until 3 members add "
+        "rows."
+    )
+
+
 def test_a_question_that_would_wait_for_years_is_answered_no() -> None:
     nodes = found(3)
     with pytest.raises(InputError, match="within a year"):
         nodes[0].study.ask("auc", 1, 1 << 39)
+    with pytest.raises(InputError, match="would have expired before it is asked"):
+        nodes[0].study.ask("auc", 100, 100)
     unsigned = Question(
         member="m00", list=nodes[0].study.name, number=1, text="auc", expires=1 << 39
     )

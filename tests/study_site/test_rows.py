@@ -21,6 +21,7 @@ from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.settings import Policy
 from pairgossip.study.site.signed import read_answer
+from pairgossip.study.site.snapshots import find_unheeded
 from pairgossip.study.site.words import digest_words
 from tests.study_site.consortium import (
     AUC,
@@ -101,6 +102,25 @@ def test_rows_without_an_entry_in_a_declared_column_are_in_no_question(tmp_path:
         tmp_path / "chosen", "c", tmp_path / "rows-0.csv", declared=["risk", "died"]
     )
     assert next(iter(site_of(chosen).batches)).rows == 140
+
+
+def test_settings_that_change_nothing_are_named(tmp_path: Path) -> None:
+    source = write_rows(tmp_path / "rows.csv", draw_rows(1, 100))
+    home = create_study(tmp_path / "a", "a", source, declared=["risk", "died"])
+    batches = list(site_of(home).batches)
+    settings = home.read_settings()
+    assert not list(find_unheeded(settings, batches, "a"))
+    changed = msgspec.structs.replace(
+        settings, name="b", declared=("risk", "died", "age"), batch={"2": "/more.csv"}
+    )
+    assert list(find_unheeded(changed, batches, "a")) == [
+        "name in peer.toml is 'b', and this peer's certificate says 'a', by which all others know "
+        "it: put that back.",
+        "declared in peer.toml is 'risk', 'died' and 'age', and batch 1 was frozen with 'risk' and "
+        "'died', which stays: what declared says holds for batches that are added later alone.",
+        "[batch] in peer.toml names 2, which changes nothing: the first batch is read from source, "
+        "and added since was none.",
+    ]
 
 
 def test_columns_have_the_sites_own_names(tmp_path: Path) -> None:

@@ -413,6 +413,8 @@ def test_a_phone_needs_no_sideways_scrolling(
     page.get_by_role("button", name="Accept question 1").click()
     box = dialog(page).bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+    button = dialog(page).get_by_role("button", name="Say yes")
+    expect(button).to_be_in_viewport(ratio=1)  # however long the words above it are
 
 
 def test_text_can_be_read(page: Page, served: ServedStudy, made: MadeStudy) -> None:

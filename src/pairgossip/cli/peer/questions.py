@@ -13,6 +13,7 @@ from pairgossip.cli.console import EXIT_FAILED, tell, write_json, write_line, wr
 from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.folders import is_answered_yes
 from pairgossip.cli.peer.studies import (
+    describe_cost,
     describe_proposals,
     find_card,
     read_duration,
@@ -447,11 +448,14 @@ def leave_command(*, home: HomeFolder = None, visible: Flag = False, yes: Flag =
     from pairgossip.study.service.requests import Leave
 
     study = read_study(home)
-    meaning = (
+    meaning = [
         "Leaving cannot be undone: once all others have signed a list without this peer, it "
-        "answers nothing any more. Tables with its rows stay with those who have them."
-    )
-    refusal = f"{meaning} There is no terminal to ask on: give --yes."
-    if not yes and not is_answered_yes([meaning], "Leave?", refusal):
+        "answers nothing any more. Tables with its rows stay with those who have them.",
+        *(() if visible else describe_cost(study, study.name)),
+    ]
+    if len(meaning) > 1:
+        meaning.append("With --visible all goes on: others can compute this peer's class totals.")
+    refusal = f"{' '.join(meaning)} There is no terminal to ask on: give --yes."
+    if not yes and not is_answered_yes(meaning, "Leave?", refusal):
         raise InputError("This peer stays: answer y, or give --yes, to leave.")
     send_request(study, Leave(visible))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
 from pairgossip.cli.peer.folders import find_folder, is_answered_yes
 from pairgossip.errors import InputError
-from pairgossip.text import clean_text, format_count, join_names
+from pairgossip.text import MOST_NAMED, clean_text, format_count, join_first, join_names
 
 if TYPE_CHECKING:
     from pairgossip.study.protocol.records import Card
@@ -224,14 +224,35 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
         raise InputError(f"No member is called '{member[:64]}': the members are {names}.")
     if lost[0].name == study.name:
         raise InputError("A peer does not evict itself: it leaves, with peer leave.")
-    meaning = (
-        f"Without '{member}' a new list exists once all others have signed it too. Questions that "
-        "wait for it end; tables with its rows stay as they are."
+    meaning = [
+        f"Without '{lost[0].name}' a new list exists once all others have signed it too. Questions "
+        "that wait for it end; tables with its rows stay as they are.",
+        *describe_cost(study, lost[0].name),
+    ]
+    refusal = (
+        f"{' '.join(meaning)} This cannot be undone, and there is no terminal to ask on: give "
+        "--yes."
     )
-    refusal = f"{meaning} This cannot be undone, and there is no terminal to ask on: give --yes."
-    if not yes and not is_answered_yes([meaning], f"Evict {member}?", refusal):
+    if not yes and not is_answered_yes(meaning, f"Evict {lost[0].name}?", refusal):
         raise InputError("Nobody was evicted.")
     send_request(study, Evict(lost[0].id))
+
+
+def describe_cost(study: StudyReading, member: str) -> Iterator[str]:
+    """Say what it costs the others that a member is gone with whose rows theirs were counted."""
+    numbers = [
+        str(one.number)
+        for one in study.questions()
+        if one.is_disclosed and one.adds and not one.travels and member in one.yeses
+    ]
+    if numbers:
+        of = "question" if len(numbers) == 1 else "questions"
+        yield (
+            f"The others' rows were counted together with those of '{member}' ({of} "
+            f"{join_first(numbers[:MOST_NAMED], len(numbers))}), and are counted in no further "
+            "column without them: the two tables would differ by that member alone. Tables of "
+            "before can still be read, and rows that three or more members add later count."
+        )
 
 
 def add_to_study(folder: Path, source: Path, *, yes: bool, visible: bool) -> None:
@@ -342,6 +363,7 @@ def _facts(status: StudyStatus) -> Iterator[tuple[str, str]]:
         yield "members", f"{listed}, who have all signed this list"
     else:
         yield "members", f"{listed}, and this peer is none of them any more"
+    yield from _describe_leavers(status, is_listed=is_listed)
     open_ones = ", ".join(f"{count} {phase}" for phase, count in sorted(status.phases.items()))
     yield "open questions", open_ones or "none"
     if status.waiting:
@@ -350,6 +372,22 @@ def _facts(status: StudyStatus) -> Iterator[tuple[str, str]]:
     batches = " + ".join(f"{rows:,}" for rows in status.batches)
     yield "rows", batches
     yield "id", status.id
+
+
+def _describe_leavers(status: StudyStatus, *, is_listed: bool) -> Iterator[tuple[str, str]]:
+    """Say who has asked to be left out of the list, and is on it still."""
+    if not is_listed or not status.leavers:
+        return
+    others = [f"'{name}'" for name in status.leavers if name != status.name]
+    if status.name in status.leavers:
+        yield (
+            "leaves",
+            "this peer has asked to be left out: it is a member until all others have signed that "
+            "and it has heard so",
+        )
+    if others:
+        asked = "has asked" if len(others) == 1 else "have asked"
+        yield "leave", f"{join_names(others)} {asked} to be left out of the next list"
 
 
 def describe_proposals(status: StudyStatus | None) -> Iterator[str]:

@@ -70,6 +70,7 @@ class Lists(KnownLists):
         about = self.current.digest
         if self._said("leave", about, self.card.id):
             return []
+        self._refuse_few(len({*self.current.ids} - self.leavers - {self.card.id}))
         leave = Leave(member=self.card.id, list=about, totals_visible=totals_visible)
         return self.desk.say(leave)
 
@@ -134,7 +135,7 @@ class Lists(KnownLists):
 
     def sign_what_is_decided(self) -> list[Action]:
         """Sign a list that waits and is what the operator has decided; give up on others."""
-        actions = self._forget_left()
+        actions = [*self._forget_left(), *self._leave_still()]
         for new in self.proposals if self.may_sign else ():
             if self._may_sign(new):
                 actions += self._sign(new)
@@ -150,6 +151,18 @@ class Lists(KnownLists):
         for one in left:
             del self.accepted[one]
         return [self._save()] if left else []
+
+    def _leave_still(self) -> list[Action]:
+        """Ask anew to be left out, where another list has come to exist since this was asked."""
+        here, mine = self.current, self.card.id
+        if here is None or not self.may_sign or self._said("leave", here.digest, mine):
+            return []
+        asked = self._said("leave", here.parent, mine)
+        before = self.known.get(here.parent)
+        if not asked or before is None or mine not in before.ids:
+            return []
+        is_visible = asked[0].record.totals_visible
+        return self.desk.say(Leave(member=mine, list=here.digest, totals_visible=is_visible))
 
     def _let_go(self) -> list[Action]:
         """Sign a list without those who are evicted here, or who leave.

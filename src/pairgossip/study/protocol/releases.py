@@ -14,6 +14,7 @@ from pairgossip.study.protocol.lists import Lists
 from pairgossip.study.protocol.question import Run
 from pairgossip.study.protocol.records import NO_DIGEST, Batch, Leave, Piece, Question, Yes
 from pairgossip.study.protocol.site import Action, Offer
+from pairgossip.text import MOST_NAMED, join_first
 
 _SEEN = "seen"
 _COLUMNS = "columns/"
@@ -177,7 +178,7 @@ class Releases:
         """Say whose rows the differences of releases would tell, if they would."""
         new, least = pieces_of(run.yeses.values()), self._least(run.question)
         if len(members_of(new)) < least:
-            return f"Rows of fewer than {least} members would be added: wait for more."
+            return self._explain_few(run, least)
         visible = pieces_of(yes for yes in run.yeses.values() if yes.totals_visible)
         lone = find_lone(new, self._before(run.name), least, self._visible() | visible)
         if lone is None:
@@ -187,6 +188,22 @@ class Releases:
         return (
             f"With what was released before it would tell the numbers of {', '.join(whose)} "
             f"alone: at least {least} members must add rows together."
+        )
+
+    def _explain_few(self, run: Run, least: int) -> str:
+        """Say that too few would add rows, and who is gone without whom the others' rows wait."""
+        gone = {one for pieces in self._before(run.name) for one in members_of(pieces)}
+        gone -= {*run.members, *members_of(self._visible())}
+        offering = sum(bool(yes.pieces) for yes in run.yeses.values())
+        if not gone or offering < least:
+            return f"Rows of fewer than {least} members would be added: wait for more."
+        known = {card.id: card.name for one in self._lists.known.values() for card in one.members}
+        names = sorted(known.get(member, member[:12]) for member in gone)
+        whose = join_first([f"'{name}'" for name in names[:MOST_NAMED]], len(names))
+        return (
+            f"Rows of fewer than {least} members would be added, since those that were counted "
+            f"together with rows of {whose} are counted in no further column without them: wait "
+            f"until {least} members add rows."
         )
 
     def _before(self, besides: bytes) -> list[Pieces]:

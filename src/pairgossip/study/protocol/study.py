@@ -212,6 +212,8 @@ class Study:
         With ``note_visible``, which the site notes the name by, this is so even where differences
         tell this member's numbers.
         """
+        if expires <= now:
+            raise InputError("The question would have expired before it is asked: give it time.")
         if expires > now + LONGEST_WAIT:
             raise InputError("A question expires within a year: give it less time.")
         unsigned = Question(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pairgossip.errors import InputError
-from pairgossip.study.protocol.records import Question
+from pairgossip.study.protocol.records import Question, digest_of
 from pairgossip.study.protocol.site import Action
 from pairgossip.study.protocol.study import Study
 from pairgossip.study.service.asking import fill_in
@@ -58,8 +58,7 @@ class Operator:
                 act(self._study.leave(totals_visible=totals_visible))
                 return Reply("Asked all others to leave this peer out of the next list.")
             case Draft(text, is_fresh):
-                sentences = self._site.describe(self._draft(text, is_fresh=is_fresh))
-                return Reply("Nothing was sent.", sentences=tuple(sentences))
+                return self._describe(self._draft(text, is_fresh=is_fresh))
             case Accept():
                 return self._accept(request, act)
             case Refuse(question, because):
@@ -113,6 +112,13 @@ class Operator:
             reads=reads,
             adds=adds,
         )
+
+    def _describe(self, draft: Question) -> Reply:
+        """Say what would leave for a question; refuse one that could not be asked."""
+        verdict = self._site.judge(digest_of(draft), draft)
+        if verdict.answer == "no":
+            raise InputError(verdict.because)
+        return Reply("Nothing was sent.", sentences=tuple(self._site.describe(draft)))
 
     def _refuse_rival(self, draft: Question) -> None:
         """Refuse a question while another one counts its columns: they would part the members."""

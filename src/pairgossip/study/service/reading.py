@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _POLL = 0.05
 """Seconds between two looks at a question that is waited for."""
+_UNFINISHED = 30.0
+"""Seconds for which a question is still waited for that has ended after numbers were shown: what
+others have shown or signed meanwhile may be on its way, and then it is answered after all."""
 _SHORTEST_NAME = 6
 """Digits of a question's name by which it may be called; numbers seldom have as many."""
 
@@ -104,9 +107,9 @@ class StudyReading:
         return False
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
-        """Return a question once it is over, or as it is when the time is up."""
+        """Return a question once it is over for good, or as it is when the time is up."""
         end = float("inf") if seconds is None else time.monotonic() + seconds
-        while not (question := self.question(which)).is_over and time.monotonic() < end:
+        while may_go_on(question := self.question(which)) and time.monotonic() < end:
             time.sleep(_POLL)
         return question
 
@@ -177,9 +180,17 @@ class StudyReading:
     def _which(self) -> str:
         numbers = list_numbers(self.home)
         if not numbers:
-            return "none has been asked yet"
+            return "none has been asked, or has come here yet"
         last = numbers[-1]
         return "the only one is 1" if last == 1 else f"they are numbered 1 to {last}"
+
+
+def may_go_on(question: QuestionStatus) -> bool:
+    """Return whether a question is not over, or has ended so lately that it may be answered yet."""
+    ending = question.ending
+    if not question.is_over or question.is_done or ending is None:
+        return not question.is_over
+    return ending.kind == "unfinished" and 0 <= time.time() - question.changed < _UNFINISHED
 
 
 def explain(question: QuestionStatus) -> str:

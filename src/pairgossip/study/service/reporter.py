@@ -37,6 +37,7 @@ from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.layouts import rows_travel
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.signed import read_answer
+from pairgossip.study.site.snapshots import find_unheeded
 from pairgossip.text import clean_text, join_names
 
 _OVER = ("done", "ended")
@@ -50,6 +51,14 @@ _LONGEST = 2_000
 """Characters of a member's sentence; a longer one is cut."""
 _LONGEST_KEPT = 4_000
 """Characters of a specification that is kept though the question came to nothing."""
+_LEFT_OUT = (
+    "The others have left this peer out of their list: it answers no question any more, and can "
+    "come back only by a new invitation."
+)
+_LET_GO = (
+    "The others have left this peer out of their list, as it has asked: it answers no question any "
+    "more, and its process can be stopped."
+)
 _FORGOTTEN = "Nothing has left: the question ended, and its long text is not kept."
 
 
@@ -288,6 +297,7 @@ class StudyReporter:
             list=None if self._present is None else self._present.digest.hex(),
             members=tuple(self._members()),
             proposals=tuple(map(self._describe_proposal, self._study.proposals)),
+            leavers=self._names_of(self._study.lists.leavers),
             **self._count_questions(),
             disk_free=shutil.disk_usage(self._home.folder).free,
             requests=self._requests.count(),
@@ -369,17 +379,21 @@ class StudyReporter:
         if self._fatal is not None:
             yield self._fatal
         if self._study.lists.evicted_by() is not None:
-            yield (
-                "The others have left this peer out of their list: it answers no question any "
-                "more, and can come back only by a new invitation."
-            )
+            yield _LET_GO if self._me.id in self._study.lists.leavers else _LEFT_OUT
         yield from map(self._describe_misnamed, sorted(self._study.lists.misnamed))
+        yield from self.find_unheeded()
         yield from self._unreached
         yield from self._certificates.problems(neighbors)
         for one in self._written.values():
             if one.lie is not None:
                 who, number = one.lie, one.number
                 yield f"'{who}' has signed two different things about question {number}: ask why."
+
+    def find_unheeded(self) -> Iterator[str]:
+        """Say which of the operator's settings change nothing, though they look as if they did."""
+        with contextlib.suppress(InputError):  # whoever looks is told that they cannot be read
+            settings = self._home.read_settings()
+            yield from find_unheeded(settings, list(self._site.batches), self._me.name)
 
     def _describe_misnamed(self, member: str) -> str:
         if member == self._me.id:

@@ -224,8 +224,9 @@ class StudyService:
         self._has_worked = False
 
     def _warn(self) -> None:
-        """Write into the log which certificates are out of their time, each once."""
-        said = set(self._certificates.problems(self._admitted))
+        """Write into the log which certificates are out of time, and settings idle, each once."""
+        unheeded = self._reporter.find_unheeded()
+        said = {*self._certificates.problems(self._admitted), *unheeded}
         for sentence in sorted(said - self._warned):
             self._log.warning(sentence)
         self._warned |= said

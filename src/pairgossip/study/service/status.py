@@ -57,6 +57,8 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...] = ()
     """This peer too; by name."""
     proposals: tuple[Proposal, ...] = ()
+    leavers: tuple[str, ...] = ()
+    """Names of members of the current list that have asked to be left out of the next."""
     phases: dict[str, int] = {}
     """How many questions are in each phase, of those that have not come to their end."""
     awaited: dict[str, int] = {}

@@ -25,7 +25,7 @@ from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.settings import StudySettings
 from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.tables import Table, read_columns
-from pairgossip.text import MOST_NAMED, format_count, join_first
+from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
 
 _ROOM = "batches"
 
@@ -93,6 +93,33 @@ def find_source(batch: Batch, settings: StudySettings) -> str:
     if batch.number == 1:
         return settings.source
     return settings.batch.get(str(batch.number), batch.source)
+
+
+def find_unheeded(settings: StudySettings, batches: Sequence[Batch], name: str) -> Iterator[str]:
+    """Say which settings change nothing, though they look as if they did."""
+    if settings.name != name:
+        yield (
+            f"name in peer.toml is '{settings.name}', and this peer's certificate says '{name}', "
+            "by which all others know it: put that back."
+        )
+    last = max(batches, key=lambda batch: batch.number, default=None)
+    declared = settings.declared
+    if declared is not None and last is not None and set(declared) != set(last.columns):
+        yield (
+            f"declared in peer.toml is {_name_columns(declared)}, and batch {last.number} was "
+            f"frozen with {_name_columns(last.columns)}, which stays: what declared says holds for "
+            "batches that are added later alone."
+        )
+    added = [str(batch.number) for batch in batches if batch.number > 1]
+    if strange := sorted(set(settings.batch).difference(added)):
+        yield (
+            f"[batch] in peer.toml names {join_names(strange)}, which changes nothing: the first "
+            f"batch is read from source, and added since was {join_names(added or ['none'])}."
+        )
+
+
+def _name_columns(columns: Sequence[str]) -> str:
+    return join_first([f"'{name}'" for name in columns[:MOST_NAMED]], len(columns))
 
 
 def find_registers(source: Path, settings: StudySettings) -> tuple[Path, ...]:

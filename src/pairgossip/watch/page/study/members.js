@@ -141,7 +141,8 @@ function leaving(card) {
       make("p", {
         text:
           "The list exists once all others have signed it. Questions that wait for this member " +
-          "then end; tables with its rows stay as they are. This cannot be undone.",
+          "then end; tables with its rows stay as they are. Rows that were counted together with " +
+          "its rows are counted in no further column. This cannot be undone.",
       }),
     ],
   };
