@@ -171,7 +171,7 @@ def test_it_is_tested_and_compared_by_group() -> None:
     assert found.p < 1e-6 and found.law == "sampling error"
     by = np.where(labels == 3, "a", np.array(["a", "b"])[np.arange(400) % 2])
     table = pg.exact(scores, "hand-till", labels=labels, by=by, interval=0.95)
-    assert np.isnan(table["b"]) and "of 3 classes there are 4 columns" in str(table.reasons["b"])
+    assert np.isnan(table["b"]) and "there are 4 columns for 3 classes" in str(table.reasons["b"])
     alone = pg.exact(scores[by == "a"], "hand-till", labels=labels[by == "a"], interval=0.95)
     assert table["a"].error == pytest.approx(alone.error)
 
@@ -223,7 +223,7 @@ REFUSALS: list[tuple[Any, Any, str]] = [
     (ROWS[:, :2], KINDS, "for each class, but there are 2 columns for 3 classes: give one per"),
     (ROWS[:, :1], KINDS, "for each class, but there is 1 column for 3 classes: give one per class"),
     (ROWS, np.zeros(60), "'hand-till' needs two classes, but the labels hold one class only"),
-    (ROWS, None, "of [0-9]+ classes there are 2 columns: give one per class"),
+    (ROWS, None, "there are 2 columns for [0-9]+ classes: give one per class"),
     (np.zeros((60, 20)), np.arange(60) % 20, "up to 16 classes, but the labels hold 20"),
     ({"a": ROWS[:, 0], "b": ROWS[:, 1], "x": ROWS[:, 2]}, np.array([*"abc"])[KINDS],
      "but the columns are a, b and x, and the classes .* name every column like its class, or no"),
