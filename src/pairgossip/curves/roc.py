@@ -73,7 +73,7 @@ class Youden(NamedTuple):
         return str(self)
 
     def _repr_html_(self) -> str:
-        return show([*map(Paragraph, self._sentences()), self.point.table().drop_empty()])
+        return show([*map(Paragraph, self._sentences()), *self.point.parts()])
 
     def _sentences(self) -> tuple[str, str]:
         low, high = self.thresholds

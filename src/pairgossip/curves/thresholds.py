@@ -14,7 +14,7 @@ from pairgossip.curves.scores import Ranges, Scores
 from pairgossip.curves.shares import as_answer, join_ends, ratio_of_shares, read_share, wilson
 from pairgossip.errors import InputError
 from pairgossip.inference.number_text import NOTHING, spell_parts
-from pairgossip.pages.page import Table, show
+from pairgossip.pages.page import Part, Table, show
 from pairgossip.summaries.summary_reading import SummaryAnswer
 
 
@@ -71,15 +71,18 @@ class OperatingPoint:
         return {one.name: getattr(self, one.name) for one in fields(self)[1:]}
 
     def __str__(self) -> str:
-        return self.table().to_text()
+        return self._tabulate().to_text()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return show([self.table().drop_empty()])
+        return show(self.parts())
 
-    def table(self) -> Table:
-        """Return the numbers that there are as a table, for a page or as text."""
+    def parts(self) -> tuple[Part, ...]:
+        """Return the table of numbers as a part of a page."""
+        return (self._tabulate().drop_empty(),)
+
+    def _tabulate(self) -> Table:
         lines = [(name, *spell_parts(getattr(self, key))) for key, name in NAMES.items()]
         kept = tuple(line for line in lines if line[1] != NOTHING)
         return Table((f"at or above {self.threshold:g}", "value", "interval", "certain"), kept)
