@@ -290,6 +290,14 @@ def test_members_of_whom_nothing_is_heard_come_first(
     expect(page.locator("#members li .state").first).to_contain_text("not connected, heard 2 hours")
 
 
+def test_who_has_asked_to_leave_is_shown(page: Page, served: ServedStudy, made: MadeStudy) -> None:
+    made.write(leavers=("hospital-3",))
+    visit(page, served)
+    first = page.locator("#members li").first
+    expect(first).to_contain_text("hospital-3")
+    expect(first.locator(".state")).to_have_text("has asked to leave")
+
+
 def test_a_question_is_asked_once_it_was_shown_what_leaves(
     page: Page, served: ServedStudy, made: MadeStudy, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def test_lines_tell_how_a_run_goes() -> None:
     assert f"exact value {run.describe()['exact']:.4g}" in told[-1]
     done = [int(re.findall(r": ([\d,]+) of", line)[0].replace(",", "")) for line in told]
     assert done == sorted(done) and done[0] < 300
+    assert "no estimates of all nodes yet, exact value" in told[0] and "nan" not in " ".join(told)
     assert "all rows (bold), 12 nodes" in lines[-1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
@@ -105,7 +106,12 @@ def _advance_run(run: WatchedRun) -> Iterator[None]:
 def describe_run(run: WatchedRun) -> str:
     """Say how far a run is, and what its nodes have found."""
     found = run.readouts(run.values())
-    said = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in found.items()]
+    said = [
+        f"{name.replace('_', ' ')} {value:.4g}"
+        for name, value in found.items()
+        if not math.isnan(value)
+    ]
+    said += [] if said else ["no estimates of all nodes yet"]
     exact = run.describe()["exact"]
     said += [] if exact is None else [f"exact value {exact:.4g}"]
     return f"{run.done:,} of {format_count(run.iterations, 'iteration')}: {', '.join(said)}"

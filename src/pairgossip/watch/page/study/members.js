@@ -15,9 +15,10 @@ const UNITS = [
 export function makeMembers({ status, running }) {
   const { id, members, neighbors } = status;
   if (!members.length) return [nothing("No list of members yet: invite others, and join.")];
-  const isTroubled = (one) => isAway(one, id, neighbors, running) || describeNotes(one).length > 0;
+  const notesOf = (one) => describeNotes(one, status.leavers);
+  const isTroubled = (one) => isAway(one, id, neighbors, running) || notesOf(one).length > 0;
   const [first, rest] = [members.filter(isTroubled), members.filter((one) => !isTroubled(one))];
-  const rows = [...first, ...rest].map((one) => makeMember(one, id, neighbors, running));
+  const rows = [...first, ...rest].map((one) => makeMember(one, notesOf(one), status, running));
   const notes = describeProposals(status).map((text) => make("p", { class: "hint", text }));
   return [make("ul", { class: "members" }, ...rows), ...notes];
 }
@@ -28,19 +29,18 @@ function isAway({ card }, id, neighbors, running) {
   return running && card.id !== id && link?.connected === false;
 }
 
-function describeNotes({ is_listed: isListed, is_accepted: isAccepted }) {
+function describeNotes({ card, is_listed: isListed, is_accepted: isAccepted }, leavers) {
   const notes = [];
   if (!isListed) notes.push("not on the list");
+  else if (leavers.includes(card.name)) notes.push("has asked to leave");
   if (!isAccepted) notes.push("not accepted by you");
   return notes;
 }
 
-function makeMember(member, id, neighbors, running) {
-  const { card } = member;
+function makeMember({ card }, notes, { id, neighbors }, running) {
   const link = neighbors[card.name];
   const isMe = card.id === id;
   const state = isMe ? "this peer" : running && link ? describeLink(link) : "";
-  const notes = describeNotes(member);
   return make(
     "li",
     { "data-member": card.id, "data-up": String(running && (isMe || link?.connected === true)) },
