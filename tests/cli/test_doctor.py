@@ -53,6 +53,22 @@ def test_an_installation_that_works(cli: CommandLine) -> None:
     assert all(one["sentence"] in shown for one in found.values() if "Clock" not in one["subject"])
 
 
+@pytest.mark.parametrize(
+    ("system", "python", "words"),
+    [
+        ("Linux", (3, 12, 1), "All tests have run there."),
+        ("Linux", (3, 99, 0), "with Python 3.11, 3.12 and 3.13 on Linux."),
+        ("Darwin", (3, 12, 1), "It is expected to work"),
+    ],
+)
+def test_it_says_where_tests_have_run(
+    monkeypatch: pytest.MonkeyPatch, system: str, python: tuple[int, ...], words: str
+) -> None:
+    monkeypatch.setattr("platform.system", lambda: system)
+    monkeypatch.setattr("sys.version_info", python)
+    assert words in next(installation.examine_installation(Path())).sentence
+
+
 def test_every_extra_is_known_and_complete() -> None:
     """The words of each extra are of one that exists, and what it needs was read whole."""
     needed = installation._requirements()
