@@ -111,7 +111,9 @@ def _slope(at: FloatArray, row: int, value: float, outcome: FloatArray) -> float
     return fit.slope
 
 
+@pytest.mark.filterwarnings("ignore::pairgossip.RowsDropped")  # of classes with few rows
 @settings(max_examples=40, deadline=None)
+@example(seed=251, least=5)
 @given(seed=st.integers(0, 10**6), least=st.sampled_from([1, 3, 5]))
 def test_bins_hold_the_rows_that_they_say(seed: int, least: int) -> None:
     random = np.random.default_rng(seed)
