@@ -39,7 +39,6 @@ from pairgossip.counts import noisy
 from pairgossip.counts.tables import CountTable, Layout, Sums
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.peer.specification.spec import Spec, parse_spec
-from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.noise import NoiseLaw
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.results import Result
@@ -48,6 +47,7 @@ from pairgossip.peer.sums.statistics import (
     explain_no_interval,
     noise_law,
 )
+from pairgossip.peer.sums.tables import StatisticsProgram
 
 MEMBERS, HONEST = 5, 4
 ROWS = (200, 600, 2_000, 10_000)
@@ -229,7 +229,7 @@ def study(setting: Setting, samples: int) -> Found:
     members = {f"member {k}": n // MEMBERS for k in range(MEMBERS)}
     generation = Generation(members)
     program = StatisticsProgram(
-        spec, np.empty((0, 2)), generation, lambda *_: np.zeros(0, np.int64)
+        spec, np.zeros(cells.words, np.int64), generation, members, noise=law.draw
     )
     rng, rows = np.random.default_rng([7, n, int(10 * setting.epsilon)]), population(setting.law)
     held, widths, off = list[bool](), list[float](), list[float]()

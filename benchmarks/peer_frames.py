@@ -1,7 +1,6 @@
 """Send mutated frames to peers and print what they made of them.
 
     python -m benchmarks.peer_frames --frames 10000000 --jobs 2
-    python -m benchmarks.peer_frames --protocol sums
     python -m benchmarks.peer_frames --protocol study --frames 1000000
 
 No frame may raise, and none that an honest neighbor could not have sent may change anything but
@@ -18,11 +17,10 @@ from functools import partial
 
 from benchmarks.blocks import add_options, do_all
 from tests.peer.hostile import fuzz
-from tests.peer.hostile_sums import fuzz_rounds
 from tests.study.hostile import fuzz_study
 
 BLOCK = 100_000
-PROTOCOLS = {"exchange": fuzz, "sums": fuzz_rounds, "study": fuzz_study}
+PROTOCOLS = {"exchange": fuzz, "study": fuzz_study}
 
 
 def send(seed: int, protocol: str) -> Counter[str] | str:

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
 from benchmarks.questions import own_register
 from pairgossip.peer.identity.identity import load_identity
@@ -38,7 +39,6 @@ from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
-from pairgossip.peer.storage.kept_releases import ReleaseOptions
 from pairgossip.tables import read_columns
 
 SPEC = """

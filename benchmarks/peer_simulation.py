@@ -1,7 +1,6 @@
 """Run seeded schedules of simulated peers and print what happened in them.
 
     python -m benchmarks.peer_simulation --seeds 100000 --jobs 2
-    python -m benchmarks.peer_simulation --protocol sums
 
 Each schedule is a random network of the real peer code on a virtual clock, with a bad time and a
 good time; all invariants are checked after every event. A seed that breaks one is printed, and
@@ -13,26 +12,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from functools import partial
 
 from benchmarks.blocks import add_options, do_all
 from tests.peer.schedules import Report, run_schedule
-from tests.peer.sums import run_sums_schedule
 
 
-def run_sums(seed: int) -> Report:
-    """Run one schedule of peers that compute sums."""
-    world = run_sums_schedule(seed)
-    return Report(world.events, world.auditor.checks, world.counts, world.trace.hexdigest())
-
-
-PROTOCOLS = {"exchange": run_schedule, "sums": run_sums}
-
-
-def run_one(seed: int, protocol: str) -> Report | str:
+def run_one(seed: int) -> Report | str:
     """Run one schedule; return its report, or what went wrong."""
     try:
-        return PROTOCOLS[protocol](seed)
+        return run_schedule(seed)
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
 
@@ -41,7 +29,6 @@ def main() -> int:
     """Run the schedules; return how many broke an invariant, at most 1."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20_000)
-    parser.add_argument("--protocol", choices=PROTOCOLS, default="exchange")
     add_options(parser)
     options = parser.parse_args()
     counts, broken = Counter[str](), 0
@@ -57,9 +44,7 @@ def main() -> int:
             counts["audits"] += outcome.checks
 
     seeds = range(options.start_seed, options.start_seed + options.seeds)
-    done = do_all(
-        partial(run_one, protocol=options.protocol), seeds, options.jobs, take, "schedules"
-    )
+    done = do_all(run_one, seeds, options.jobs, take, "schedules")
     print(f"{done:,} schedules from seed {options.start_seed}: {broken} broken")
     for name, count in sorted(counts.items()):
         print(f"  {count:>12,}  {name}")

@@ -120,7 +120,7 @@ from pairgossip.peer.specification.spec import parse_spec
 text = 'kernel = "gini"\\ncolumns = ["x"]\\n[ranges]\\nx = [0, 1]\\n[algorithm]\\nname = "exchange"'
 print(parse_spec(text).measure.name)
 unused = ("numpy.random", "numpy.polynomial", "difflib", "pairgossip.sketches", "pairgossip.graphs",
-    "pairgossip.peer.sums", "pairgossip.peer.protocol.rounds", "pairgossip.inference.questions",
+    "pairgossip.peer.sums", "pairgossip.study", "pairgossip.inference.questions",
     "pairgossip.order_statistics.comparisons", "pairgossip.algorithms.methods",
     "pairgossip.counts", "pairgossip.summaries")
 print([name for name in unused if name in sys.modules])
@@ -132,15 +132,15 @@ print("numpy.random" in sys.modules)
 
 def test_sums_run_on_a_device() -> None:
     out = on_a_device("""
-from pairgossip.peer.specification.local_part import program_for
 from pairgossip.peer.specification.spec import parse_spec
+from pairgossip.peer.sums.simulation import start_programs
 
 def find(measure, rows, label):
     names = ["x", "l"][: len(rows[0])]
     ranges = "".join(f"{name} = [0, 1]\\n" for name in names)
     text = f'{measure}\\ncolumns = ["x"]\\n{label}\\n[ranges]\\n{ranges}[algorithm]\\nname = "sums"'
     text += "\\nleast_cell = 1" if "kernel" in measure else ""
-    program = program_for(parse_spec(text), rows, {"a": len(rows)})
+    (program,) = start_programs(parse_spec(text), {"a": rows})
     while (ask := program.ask()) is not None:
         program.take(ask, program.contribute(ask) if ask.words else None)
     return program.result

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pairgossip.cli.peer.status import _format_seconds, describe_ended
+from pairgossip.cli.peer.status import _format_seconds
 from pairgossip.cli.peer.unit import fill_in
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
@@ -84,7 +84,7 @@ def make_two(cli: CommandLine) -> str:
 def test_help_teaches(cli: CommandLine) -> None:
     answer = cli("peer", "--help")
     assert answer.code == 0
-    commands = "init invite join run status result add evict agree export"
+    commands = "init invite join run status result add evict export"
     for command in commands.split():
         assert f" {command} " in answer.out
         shown = cli("peer", command, "--help").out
@@ -341,14 +341,6 @@ def test_a_model_is_one_that_score_reads(
     assert (scored.code, scored.out) == (0, "1.0\n")
 
 
-def test_a_generation_of_sums_ends_with_no_word_of_exchanges() -> None:
-    covers = Coverage(members=3, of_members=3, of_rows=1200)
-    sums = Ended(1, (0.5,), 0, covers, (), 0.0)
-    assert describe_ended(sums) == "0.5 (from sums over all 3 members, 1,200 rows together)"
-    rows = Ended(1, (0.5,), 7, covers, (), 0.0)
-    assert "(after 7 exchanges, with records of 3 of 3 members" in describe_ended(rows)
-
-
 def test_a_unit_has_the_paths_and_the_owner(cli: CommandLine, files: Path) -> None:
     init(cli, "ann")
     unit = RawConfigParser(strict=True)
@@ -371,42 +363,16 @@ def test_a_unit_names_an_owner_without_a_name_by_number(cli: CommandLine, files:
     assert {"User=54321", "Group=54322"} <= set(lines)
 
 
-def test_a_unit_lets_noise_be_written_to_the_ledger(cli: CommandLine, files: Path) -> None:
-    sums = GINI.replace('algorithm.name = "exchange"', "") + "[privacy]\nepsilon = 1.0\n"
-    (files / "noisy.toml").write_text(sums)
-    (files / "kept by us").mkdir()
-    given = ("--name", "ann", "--data", "rows.csv", "--spec", "noisy.toml")
-    assert cli("peer", "init", *given, "--ledger", "kept by us/l", "--yes").code == 0
-    folder = files.resolve()
-    registers = f"{folder} {Path(os.environ['PAIRGOSSIP_RELEASES']).parent}"
-    written = f'ReadWritePaths={folder / "ann"} "{folder / "kept by us"}" {registers}'
-    assert written in cli("peer", "unit").out.splitlines()
-    home = [Path("/srv/ann"), Path("/home/ann")]
-    assert fill_in("ProtectHome=true", Path("/p"), home, "a", "a") == "ProtectHome=false\n"
-
-
 def test_a_unit_lets_the_source_be_read(cli: CommandLine, files: Path) -> None:
     for source, shown in (("/home/ann/rows.csv", "false"), ("/srv/rows.csv", "true")):
         given = ("ProtectHome=true", Path("/p"), [Path("/srv/ann")], "a", "a", [Path(source)])
         assert fill_in(*given) == f"ProtectHome={shown}\n"
 
 
-def test_status_names_the_source(cli: CommandLine, files: Path) -> None:
-    (files / "sums.toml").write_text(GINI.replace('algorithm.name = "exchange"', ""))
-    given = ("--name", "ann", "--source", "rows.csv", "--spec", "sums.toml", "--yes")
-    assert cli("peer", "init", *given).code == 0
-    source = str(files.resolve() / "rows.csv")
-    shown = cli("peer", "status", "--home", "ann")
-    assert f"Source: {source}" in shown.out.splitlines()
-    assert cli("peer", "status", "--home", "ann", "--json").json()["sources"] == [source]
-    init(cli, "bob")
-    assert cli("peer", "status", "--home", "bob", "--json").json()["sources"] == []
-
-
 def test_a_mistyped_variable_is_named(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAIRGOSSIP_HOM", "somewhere")
     error = cli.error("peer", "status")
-    assert error.startswith("Unknown variable 'PAIRGOSSIP_HOM': choose one of PAIRGOSSIP_BUDGET, ")
+    assert error.startswith("Unknown variable 'PAIRGOSSIP_HOM': choose one of PAIRGOSSIP_HOME, ")
 
 
 def test_a_status_is_printed_for_prometheus_and_checked(

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.peer.storage.folder import open_home
-from pairgossip.peer.sums import disclosure
 from pairgossip.study.site.folder import open_study
 
 from .running import CommandLine
@@ -31,38 +29,36 @@ def test_init_makes_a_folder_for_one(cli: CommandLine, files: Path) -> None:
     assert cli.error(*INIT, "--yes") == needed
 
 
-def test_what_an_operator_sets_is_written(cli: CommandLine, files: Path) -> None:
-    init(cli, "ann", "--least-rows", 25, "--allow", "distance,AUC_Hinge", "--allow", "distance")
-    found = open_home(files / "ann").read_settings()
-    assert (found.least_rows, found.allow) == (25, ("auc-hinge", "distance"))
-    init(cli, "bob")
-    found = open_home(files / "bob").read_settings()
-    assert (found.least_rows, found.allow) == (10, ())
+def test_what_is_for_a_study_is_refused_beside_a_specification(
+    cli: CommandLine, files: Path
+) -> None:
     given = (*INIT, "--name", "cid", "--yes")
-    assert cli.error(*given, "--allow", "distanse") == (
-        "Unknown kernel or loss in --allow 'distanse': did you mean 'distance'?"
+    for option in (
+        *(("--least-rows", 25), ("--allow", "distance"), ("--id", "who"), ("--same", "a,b")),
+        *(("--register", "here"), ("--visible",), ("--columns", "a"), ("--rehearsal",)),
+        *(("--relay", "relay.txt"), ("--from", "old")),
+    ):
+        said = cli.error(*given, *map(str, option))
+        assert said == f"{option[0]} is for a member of a study: leave it out, or leave out --spec."
+    (files / "sums.toml").write_text(GINI.replace("exchange", "sums"))
+    given = ("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "sums.toml")
+    assert cli.error(*given) == (
+        "This specification asks for sums, which members of a study compute: leave --spec out, and "
+        'ask it with pairgossip peer ask; or let rows travel, with algorithm.name = "exchange".'
     )
-    assert "least_rows" in cli.error(*given, "--least-rows", "-1")
-    assert not (files / "cid").exists()
+    assert not (files / "cid").exists() and not (files / "ann").exists()
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n", ""])
-def test_small_cells_are_named_beside_what_leaves(
+def test_an_operator_is_told_what_leaves_and_asked(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
-    small = "Two cells of this site hold fewer than 5 rows."
-    monkeypatch.setattr(disclosure, "check_own_rows", lambda *_: None)
-    monkeypatch.setattr(disclosure, "describe_small_cells", lambda *_: small)
-    (files / "sums.toml").write_text(GINI.replace("exchange", "sums"))
-    given = ("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "sums.toml")
+    given = (*INIT, "--name", "ann")
     assert "there is no terminal to ask on: give --yes." in cli.error(*given)
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     answer = cli(*given)
-    said = answer.err.index("No row leaves this machine")
-    assert said < answer.err.index(small) < answer.err.index("Make this peer? [y/N] ")
+    assert answer.err.index("Your rows travel") < answer.err.index("Make this peer? [y/N] ")
     assert (files / "ann").exists() == (answer.code == 0) == (typed == "y\n")
-    shutil.rmtree(files / "ann", ignore_errors=True)
-    assert small in cli(*given, "--yes").err
 
 
 @pytest.fixture
@@ -111,7 +107,7 @@ def test_options_go_before_old_settings(cli: CommandLine, files: Path, old: Path
 def test_what_cannot_be_taken_over_makes_nothing(cli: CommandLine, files: Path, old: Path) -> None:
     before = sorted(files.iterdir())
     assert cli.error(*FROM_OLD, "--spec", "gini.toml") == (
-        "--from makes a member of a study: leave --spec out, and name the rows with --source."
+        "--from is for a member of a study: leave it out, or leave out --spec."
     )
     (old / "key.pem").chmod(0o644)
     assert "Others can read the key old/key.pem" in cli.error(*FROM_OLD)

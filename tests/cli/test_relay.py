@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import socket
@@ -13,39 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.errors import InputError
-from pairgossip.peer.identity.invitations import read_invitation
 from pairgossip.peer.identity.relays import read_relay
-from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.service import run_peer
-from pairgossip.peer.storage.folder import open_home
+from pairgossip.study.site.folder import open_study
 
 from ..peer.zenoh_people import free_address, until
 from .running import CommandLine
-
-SUMS = """
-kernel = "gini"
-columns = ["income"]
-[ranges]
-income = [0, 100]
-[algorithm]
-name = "sums"
-least_cell = 1
-"""
-ROWS = re.sub(r"\[algorithm\].*", "", SUMS, flags=re.DOTALL)
-ROWS = 'algorithm.name = "exchange"\n' + ROWS
-REFUSAL = (
-    'Rows do not travel by a relay: agree on algorithm.name = "sums", or let members reach each '
-    "other, and give no relay."
-)
 
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine) -> Path:
     monkeypatch.setenv("PAIRGOSSIP_RELEASES", str(tmp_path / "releases"))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sums.toml").write_text(SUMS)
-    (tmp_path / "rows.toml").write_text(ROWS)
     for name in "ab":
         (tmp_path / name).mkdir()
         (tmp_path / name / "rows.csv").write_text("income\n" + f"1\n5\n{ord(name)}\n" * 10)
@@ -59,54 +36,20 @@ def is_open(place: str) -> bool:
         return probe.connect_ex((host, int(port))) == 0
 
 
-def init(name: str, spec: str = "sums.toml") -> tuple[str, ...]:
-    options = ("--name", name, "--data", f"{name}/rows.csv", "--spec", spec, "--home", f"at-{name}")
+def init(name: str) -> tuple[str, ...]:
+    options = ("--name", name, "--source", f"{name}/rows.csv", "--home", f"at-{name}")
     return ("peer", "init", *options, "--yes", "--relay", "relay/relay.txt")
 
 
 def test_a_peer_at_a_relay_has_no_address(files: Path, cli: CommandLine) -> None:
     assert cli(*init("a")).code == 0
-    home = open_home("at-a")
+    home = open_study(Path("at-a"))
     assert home.read_settings().relay == "tls/relay.example:443"
     assert home.relay.read_text() == read_relay("relay/relay.txt").certificate
-    invited = cli("peer", "invite", "--home", "at-a").out
-    assert read_invitation(invited).address is None
     told = cli.error("peer", "invite", "--home", "at-a", "--address", "tls/a.example:7447")
     assert told == (
         "This peer meets others at tls/relay.example:443, and nobody calls it: leave --address out."
     )
-
-
-def test_rows_do_not_travel_by_a_relay(files: Path, cli: CommandLine) -> None:
-    assert cli.error(*init("a", "rows.toml")) == REFUSAL
-    assert not Path("at-a").exists()
-    # Nor does a peer start whose operator has added one since.
-    *without, _, _ = init("a", "rows.toml")
-    assert cli(*without).code == 0
-    home = open_home("at-a")
-    home.peer.write_text(home.peer.read_text() + 'relay = "tls/relay.example:443"\n')
-    for start in (assemble, run_peer):
-        with pytest.raises(InputError) as told:
-            start(home)
-        assert str(told.value) == REFUSAL
-
-
-def test_a_relay_without_its_certificate_is_refused(files: Path, cli: CommandLine) -> None:
-    for name in "ab":
-        assert cli(*init(name)).code == 0
-    Path("b.txt").write_text(cli("peer", "invite", "--home", "at-b").out)
-    assert cli("peer", "join", "b.txt", "--home", "at-a").code == 0
-    home = open_home("at-a")
-    home.relay.unlink()
-    with pytest.raises(InputError, match=r"relay\.pem"):
-        run_peer(home)
-    home.relay.write_bytes(b"\xff")
-    with pytest.raises(InputError) as told:
-        run_peer(home)
-    refusal = f"{home.relay} is not the file of a relay: copy it again as a whole."
-    assert str(told.value) == refusal
-    home.peer.write_text(home.peer.read_text().replace("tls/relay.example:443", "relay.example"))
-    assert "write it as tls/HOST:PORT" in cli.error("peer", "status", "--home", "at-a")
 
 
 def test_members_are_let_in_by_their_invitations(files: Path, cli: CommandLine) -> None:
@@ -122,7 +65,7 @@ def test_members_are_let_in_by_their_invitations(files: Path, cli: CommandLine) 
     assert cli("relay", "allow", "a.txt").code == 0, "again"
     # Another one of the same name does not take its place by itself.
     shutil.rmtree("at-a")
-    assert cli(*init("a")[:-3], "--yes", "--visible").code == 0
+    assert cli(*init("a")[:-3], "--yes").code == 0
     Path("new.txt").write_text(cli("peer", "invite", "--home", "at-a", "--unreachable").out)
     assert cli.error("relay", "allow", "new.txt") == (
         "Another member is called 'a': remove relay/members/a.pem if this one takes its place."

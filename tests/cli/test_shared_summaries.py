@@ -13,8 +13,6 @@ import pairgossip as pg
 from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.bookkeeping.registers import hold_registers
 from pairgossip.peer.specification.promise import FILE_PROMISE
-from pairgossip.peer.storage.folder import open_home
-from pairgossip.peer.storage.kept_releases import tell_releases
 
 from .counted import AUC, CELLS, DIED, RISK, RNG, ROWS, SHARED, A, B, Write
 from .running import CommandLine
@@ -84,28 +82,6 @@ def test_a_copy_of_a_column_of_few_values_is_found(
             assert said.startswith("Column 'grade' of 240 of these rows went out on ")
             visible = cli("summarize", data, *asked, "--out", out, "--visible")
             assert visible.code == 0
-
-
-@pytest.mark.parametrize("is_file_first", [True, False])
-def test_a_peer_and_a_file_do_not_tell_the_same_rows(
-    cli: CommandLine, write: Write, tmp_path: Path, is_file_first: bool
-) -> None:
-    data, out, spec = write("a"), tmp_path / "a.summary", tmp_path / "auc.toml"
-    spec.write_text(
-        'kernel = "auc"\ncolumns = ["risk"]\nlabel = "died"\n'
-        "[ranges]\nrisk = [0, 1]\ndied = [0, 1]\n"
-    )
-    peer = ("peer", "init", "--name", "a", "--data", data, "--spec", spec, "--yes")
-    file = ("summarize", data, *SHARED, "--out", out)
-    if is_file_first:
-        assert cli(*file).code == 0
-        said = cli.error(*peer, "--home", tmp_path / "peer")
-        assert f"to file {out} as a table" in said and "(pairgossip answer)" in said
-        return
-    assert cli(*peer, "--home", tmp_path / "peer").code == 0
-    assert cli(*file).code == 0  # a peer that never ran has told nothing, and will not
-    with pytest.raises(pg.InputError, match=f"went out on .* to file {out}"):
-        tell_releases(open_home(tmp_path / "peer"))
 
 
 def test_ids_and_columns_that_are_the_same(cli: CommandLine, write: Write, tmp_path: Path) -> None:

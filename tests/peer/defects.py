@@ -8,7 +8,6 @@ from dataclasses import replace as with_fields
 from msgspec.structs import replace
 
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import (
     Accept,
     Changes,
@@ -18,6 +17,7 @@ from pairgossip.peer.protocol.messages import (
     Offer,
     Reason,
     Record,
+    Rows,
 )
 from pairgossip.peer.protocol.state import Action, Outcome, Pending, Save, State
 from pairgossip.peer.service.runtime import ExchangeRuntime
@@ -248,7 +248,7 @@ class EvictsApart(Exchange):
 
 @_exchange("added rows are told before they are safe")
 class GrowthUnsafe(Exchange):
-    def grow(self, own: Own) -> list[Action]:
+    def grow(self, own: Rows) -> list[Action]:
         return _unsynced(super().grow(own))
 
 
@@ -261,14 +261,15 @@ class ForgetsGrowth(Exchange):
 
 @_exchange("of two growths of a member the smaller counts")
 class Shrinks(Exchange):
-    def _combine(self, notice: Notice) -> Notice | None:
-        joined = super()._combine(notice)
-        if joined is None or joined is notice:
-            return joined
-        growths = sorted((*self.state.grown, *notice.grown), key=_rows, reverse=True)
+    def _follow(self, notice: Notice) -> list[Action]:
+        mine, theirs = self.state.changes, notice.changes
+        if mine.include(theirs) or theirs.include(mine):
+            return super()._follow(notice)
+        growths = sorted((*mine.grown, *theirs.grown), key=_rows, reverse=True)
         least = {one.member: one for one in growths}
         grown = tuple(least[member] for member in sorted(least))
-        return self._announce(joined.changes._replace(grown=grown), notice.generation)
+        joined = mine.union(theirs)._replace(grown=grown)
+        return self.begin_generation(self._announce(joined, notice.generation))
 
 
 @_exchange("a notice with fewer rows of a member is followed")
@@ -291,7 +292,7 @@ class LeavesRowsOut(Exchange):
 
 @_exchange("a growth is claimed again, from what there is by now")
 class ClaimsAnew(Exchange):
-    def grow(self, own: Own) -> list[Action]:
+    def grow(self, own: Rows) -> list[Action]:
         rows = {**self.context.rows, self.context.me: len(self.context.own)}
         self.context = with_fields(self.context, rows=rows)
         return super().grow(own)

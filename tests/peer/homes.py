@@ -62,7 +62,7 @@ def make_home(
     spec_path, data_path = folder / f"{name}.toml", folder / f"{name}.csv"
     spec_path.write_text(spec)
     data_path.write_text("income\n" + "".join(f"{value}\n" for value in rows))
-    return create_home(folder / name, name, spec_path, data_path, listen, least_rows=1)
+    return create_home(folder / name, name, spec_path, data_path, listen)
 
 
 def introduce(home: Home, other: Home, is_neighbor: bool = True) -> None:

@@ -6,12 +6,12 @@ import datetime
 from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from pairgossip.peer.identity.identity import Identity, create_identity
-from pairgossip.peer.protocol.messages import Contribution, with_signature
 from pairgossip.peer.protocol.messages import Rows as Rows
 from pairgossip.peer.signed_result import Signature, SignedResult
 from pairgossip.peer.specification.canonical_text import find_positive_class
@@ -20,6 +20,8 @@ from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 
 KEPT = datetime.datetime(2026, 2, 3, 14, 15, 16, tzinfo=datetime.UTC)
+FIRST = Path(__file__).parent / "fixtures" / "signed_result_0.2.json"
+"""Written by version 0.2.0 of pairgossip for three members."""
 _ROUND, _TRANSCRIPT = 2, bytes(32)
 
 
@@ -32,26 +34,34 @@ def make_members(folder: Path, count: int) -> list[Identity]:
     return members
 
 
+class SignedTable(NamedTuple):
+    """A result that all members have signed, and the table that they keep."""
+
+    signed: SignedResult
+    table: bytes
+
+
+def sign_table_of(folder: Path, spec: str, rows: Sequence[np.ndarray | Rows]) -> SignedTable:
+    """Let a member for each table of rows count it, and sign what comes of it."""
+    members = make_members(folder, len(rows))
+    dealt = dict(sorted(zip((one.id for one in members), rows, strict=True)))
+    programs = start_programs(parse_spec(spec), dealt)
+    result = run_programs(programs)
+    return SignedTable(sign(result, members), programs[0].table or b"")
+
+
 def sign_result_of(folder: Path, spec: str, rows: Sequence[Rows]) -> SignedResult:
     """Let a member for each table of rows compute a result and sign it."""
-    members = make_members(folder, len(rows))
-    dealt = {one.id: own for one, own in sorted(zip(members, rows, strict=True), key=_first)}
-    return sign(run_programs(start_programs(parse_spec(spec), dealt)), members)
-
-
-def _first(entry: tuple[Identity, Rows]) -> str:
-    return entry[0].id
+    return sign_table_of(folder, spec, rows).signed
 
 
 def sign(result: Result, members: Sequence[Identity]) -> SignedResult:
-    """Put the signatures of members under a result."""
-    generation: Any = result.generation
+    """Put the signatures of members under a result, as members of a single run did."""
     signatures = {}
     for one in members:
-        place = (generation, _ROUND, one.id, _TRANSCRIPT)
-        stated = Contribution(*place, result.state(), b"", signature=b"")
-        signature = with_signature(stated, result.hash, one.sign).signature
-        signatures[one.id] = Signature(one.certificate, b64encode(signature).decode())
+        said = (result.hash, one.id, result.generation, _ROUND, _TRANSCRIPT, result.state(), b"")
+        payload = b"pairgossip contribution 2\x00" + msgspec.msgpack.encode(said)
+        signatures[one.id] = Signature(one.certificate, b64encode(one.sign(payload)).decode())
     return SignedResult(
         result=result,
         positive_class=find_positive_class(result.specification),

@@ -225,13 +225,3 @@ def test_a_total_that_does_not_fit_is_a_problem(tmp_path: Path) -> None:
     assembly.close()
     (problem,) = assembly.problems
     assert "have 3 rows in all, but the specification says 9: join the others" in problem
-
-
-@pytest.mark.parametrize(("members", "is_told"), [(52, False), (58, False), (39, True), (59, True)])
-def test_a_total_is_compared_with_numbers_of_rows_that_are_rounded(
-    tmp_path: Path, members: int, is_told: bool
-) -> None:
-    spec = GINI.replace("exchange", "sums").replace("[ranges]", f"members = {members}\n[ranges]")
-    assembly = assemble(make_pair(tmp_path, [1.0] * 26, [2.0] * 26, spec)[0])
-    assembly.close()
-    assert any("rows in all" in one for one in assembly.problems) == is_told

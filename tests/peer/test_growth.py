@@ -77,7 +77,7 @@ def rows_and_nodes(home: Home) -> tuple[list[float], list[float]]:
     """The peer's rows, and those that its state holds as its own, at the beginning."""
     seen = read_snapshot(home)
     nodes = [node.record.value[0] for node in seen.state.nodes]
-    return [row[0] for row in seen.context.own_rows], nodes
+    return [row[0] for row in seen.context.own], nodes
 
 
 # One peer

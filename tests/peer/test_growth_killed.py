@@ -22,7 +22,7 @@ from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.storage import growth, journal
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import finish_interrupted_growth, request_growth
-from pairgossip.peer.storage.row_keeping import keeping_of
+from pairgossip.peer.storage.row_keeping import read_in_force
 from tests.peer.homes import make_pair
 from tests.peer.test_growth import more, rows_and_nodes, start
 
@@ -219,6 +219,6 @@ def test_rows_can_be_added_to_what_is_half_done(tmp_path: Path) -> None:
 def test_rows_in_force_are_those_of_the_state(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, OLD, [6.0])
     request_growth(ann, more(tmp_path, 7.0, 8.0))
-    state, keeping = read_snapshot(ann).state, keeping_of(ann)
+    state = read_snapshot(ann).state
     states = [replace(state, nodes=(state.nodes[0],) * wanted) for wanted in (2, 4, 3)]
-    assert [len(keeping.read_in_force(one)) for one in states] == [2, 4, 2]
+    assert [len(read_in_force(ann, one)) for one in states] == [2, 4, 2]

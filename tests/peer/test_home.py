@@ -3,22 +3,17 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.state import State
-from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage import home as founding
 from pairgossip.peer.storage.folder import Home, OperatorSettings, open_home
-from pairgossip.peer.storage.growth import request_growth
-from pairgossip.peer.storage.home import create_home, make_folder
+from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import export
-from pairgossip.peer.sums import disclosure
 from tests.peer.homes import AUC, GINI, make_home
 
 
@@ -39,7 +34,7 @@ def test_a_new_home_has_all_its_parts(home: Home) -> None:
     }  # fmt: skip
     assert mode(home.folder) == 0o700
     assert mode(home.key) == mode(home.data) == mode(home.state) == 0o600
-    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447", least_rows=1)
+    assert home.read_settings() == OperatorSettings("ann", "tls/127.0.0.1:7447")
     assert home.read_rows() == ((3.5,), (7.25,))
     assert home.read_members().listed == ()
     assert load_identity(home.folder).name == "ann"
@@ -117,7 +112,7 @@ def test_a_folder_that_appears_meanwhile_is_left_alone(
         (tmp_path / "ann").mkdir()
         (tmp_path / "ann" / "mine").write_text("x")
 
-    monkeypatch.setitem(founding._BEGINNINGS, "exchange", appear)
+    monkeypatch.setattr(founding, "_begin", appear)
     with pytest.raises(InputError, match="exists already"):
         make_home(tmp_path, "ann", [1.0])
     assert made_of(tmp_path) == ["ann"]
@@ -131,99 +126,27 @@ def test_a_home_needs_a_folder_to_be_in(tmp_path: Path) -> None:
         create_home(tmp_path / "absent" / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv")
 
 
-# What sums say about single rows
+def test_sums_are_refused_before_anything_is_made(tmp_path: Path) -> None:
+    (tmp_path / "sums.toml").write_text(GINI.replace("exchange", "sums"))
+    (tmp_path / "data.csv").write_text("income\n1\n")
+    with pytest.raises(InputError, match="asks for sums, which members of a study compute: leave"):
+        create_home(tmp_path / "a", "a", tmp_path / "sums.toml", tmp_path / "data.csv")
+    assert made_of(tmp_path) == []
 
 
-SUMS = GINI.replace('algorithm.name = "exchange"', 'algorithm.name = "sums"')
-LEARNING = AUC.replace("exchange", "sums").replace('kernel = "auc"', 'loss = "auc-logistic"')
-NOISY = SUMS + "[privacy]\nepsilon = 1.0\n"
-
-
-class Checks:
-    """Stands in for what is checked of a site's rows; refuses on demand."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seen: list[tuple[list[list[float]], int, tuple[str, ...]]] = []
-        self.refuses = False
-        monkeypatch.setattr(disclosure, "check_own_rows", self.check)
-        monkeypatch.setattr(disclosure, "describe_small_cells", lambda *_: "Two cells are small.")
-
-    def check(self, spec: Spec, rows: FloatArray, least_rows: int, allowed: Any) -> None:
-        self.seen.append((rows.tolist(), least_rows, tuple(allowed)))
-        if self.refuses:
-            raise InputError("Too few rows.")
-
-
-@pytest.fixture
-def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
-    return Checks(monkeypatch)
-
-
-def test_rows_are_checked_before_anything_is_made(
-    tmp_path: Path, checks: Checks, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "run.toml").write_text(NOISY)
-    (tmp_path / "data.csv").write_text("income\n1\n2\n")
-    files = tmp_path / "run.toml", tmp_path / "data.csv"
-    settings = OperatorSettings("a", least_rows=2, allow=("distance",))
+def test_an_operator_says_no_before_anything_is_made(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(GINI)
+    (tmp_path / "data.csv").write_text("income\n1\n")
     said: list[str] = []
-    checks.refuses = True
-    with pytest.raises(InputError, match=r"Too few rows\."):
-        make_folder(tmp_path / "a", settings, *files, confirm=said.extend)
-    assert (said, sorted(file.name for file in tmp_path.iterdir())) == (
-        [],
-        ["data.csv", "run.toml"],
-    )
-    checks.refuses = False
 
     def refuse(sentences: list[str]) -> None:
         said.extend(sentences)
         raise InputError("No.")
 
+    given = tmp_path / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv"
     with pytest.raises(InputError, match=r"No\."):
-        make_folder(tmp_path / "a", settings, *files, confirm=refuse)
-    assert "No row leaves this machine" in said[0] and said[-2] == "Two cells are small."
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["data.csv", "run.toml"]
-    monkeypatch.setenv("PAIRGOSSIP_LEAST_ROWS", "7")  # as it will be when the peer runs
-    make_folder(tmp_path / "a", settings, *files)
-    rows = [[1.0], [2.0]]
-    assert checks.seen == [(rows, least, ("distance",)) for least in (2, 2, 7)]
-
-
-def test_rows_that_are_added_are_checked_alone_and_with_those_there_are(
-    tmp_path: Path, checks: Checks
-) -> None:
-    home = make_home(tmp_path, "ann", [3.5, 7.25], SUMS)
-    (tmp_path / "more.csv").write_text("\n".join(["income", *map(str, range(10))]))
-    checks.refuses = True
-    with pytest.raises(InputError, match=r"Too few rows\."):
-        request_growth(home, tmp_path / "more.csv")
-    assert not home.next_sources.exists()
-    checks.refuses = False
-    request_growth(home, tmp_path / "more.csv")
-    assert home.next_sources.exists()
-    added = [[float(k)] for k in range(10)]
-    assert checks.seen[-1] == (added, 1, ())
-
-
-def test_rows_that_models_are_learned_from_are_checked_with_those_there_are(
-    tmp_path: Path, checks: Checks
-) -> None:
-    (tmp_path / "run.toml").write_text(LEARNING)
-    old, new = ["0.5,1", "0.25,0"], [f"0.{k},{k % 2}" for k in range(10)]
-    for name, lines in (("data", old), ("more", new)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(["score,diseased", *lines]))
-    home = create_home(tmp_path / "a", "a", tmp_path / "run.toml", tmp_path / "data.csv")
-    request_growth(home, tmp_path / "more.csv")
-    tables = [[list(map(float, line.split(","))) for line in lines] for lines in (new, old + new)]
-    assert [sorted(rows) for rows, _, _ in checks.seen[-2:]] == [sorted(one) for one in tables]
-
-
-def test_rows_that_travel_are_not_checked_for_sums(tmp_path: Path, checks: Checks) -> None:
-    home = make_home(tmp_path, "ann", [3.5, 7.25])
-    (tmp_path / "more.csv").write_text("income\n9\n")
-    request_growth(home, tmp_path / "more.csv")
-    assert checks.seen == []
+        create_home(*given, confirm=refuse)
+    assert "Your rows travel" in said[0] and made_of(tmp_path) == []
 
 
 # Opening
@@ -293,22 +216,18 @@ def test_a_home_is_held_by_one_process_only(home: Home) -> None:
 
 def test_the_environment_changes_settings(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PAIRGOSSIP_METRICS", "0.0.0.0:9464")
-    monkeypatch.setenv("PAIRGOSSIP_LEAST_MEMBERS", "5")
     monkeypatch.setenv("PAIRGOSSIP_POWER_SAFE", "false")
-    monkeypatch.setenv("PAIRGOSSIP_BUDGET", "1.5")
     monkeypatch.setenv("PAIRGOSSIP_HOME", "/elsewhere")
     monkeypatch.setenv("PAIRGOSSIP_RELEASES", "/elsewhere/releases")
     found = home.read_settings()
-    assert (found.metrics, found.least_members, found.power_safe) == ("0.0.0.0:9464", 5, False)
-    assert (found.budget, found.name) == (1.5, "ann")
+    assert (found.metrics, found.power_safe, found.name) == ("0.0.0.0:9464", False, "ann")
 
 
 @pytest.mark.parametrize(
     ("variable", "value", "sentence"),
     [
         ("PAIRGOSSIP_LISTEN", "nowhere", "Environment: 'nowhere' is not an address"),
-        ("PAIRGOSSIP_LEAST_MEMBERS", "few", "Environment: least_members must be a whole number"),
-        ("PAIRGOSSIP_LEAST_MEMBERS", "1", "Environment: least_members must be 2 or more"),
+        ("PAIRGOSSIP_POWER_SAFE", "few", "Environment: power_safe must be true or false"),
         ("PAIRGOSSIP_METRIC", "x", "Unknown variable 'PAIRGOSSIP_METRIC': choose one of"),
         ("PAIRGOSSIP_NAME", "bob", "Unknown variable 'PAIRGOSSIP_NAME'"),
     ],

@@ -26,14 +26,11 @@ from pairgossip.peer.protocol.messages import (
     generation_name,
 )
 from pairgossip.peer.protocol.state import (
-    Consent,
     Node,
     Outcome,
     Pending,
     Save,
-    SaveSums,
     State,
-    SumsState,
 )
 from pairgossip.peer.storage import witness
 from pairgossip.peer.storage.journal import SqliteJournal
@@ -309,23 +306,3 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
     assert all(one in states[5:] for one in found)
     assert found[0] == states[5]
     assert len({one.seq for one in found if one is not None}) > 3
-
-
-def test_what_an_operator_has_agreed_to_is_kept(path: Path) -> None:
-    """With the generation that is agreed to, or later without anything else.
-
-    The notice that waits for the operator is kept too.
-    """
-    begun = SumsState(FIRST_GENERATION, rows=3)
-    summed = replace(begun, summed_in=FIRST_GENERATION, summed={"ann": 3, "bob": 5})
-    consent = Consent(("cid",), (("bob", 9),), LATER)
-    notice = encode(Notice(LATER, ("cid",), "bob", b"", ()))
-    waiting = replace(summed, next_notice=notice)
-    agreed = replace(waiting, consent=consent)
-    for states in ((begun, summed, waiting, agreed), (begun, waiting), (begun,)):
-        with opened(path) as journal:
-            journal.save(SaveSums(states[0], sync=True, everything=True))
-            for state in states[1:]:
-                journal.save(SaveSums(state, sync=True))
-        with opened(path) as journal:
-            assert journal.load() == states[-1]

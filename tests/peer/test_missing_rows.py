@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.specification.spec import parse_spec
-from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.home import create_home
-from pairgossip.peer.storage.kept_releases import tell_releases
-from pairgossip.peer.storage.rows import check_contribution, describe_dropped, read_site_rows
-from pairgossip.peer.storage.sources import read_batch
+from pairgossip.peer.storage.rows import describe_dropped, read_site_rows
 
 SPEC = """
 kernel = "auc"
@@ -51,11 +45,6 @@ def write(file: Path, gaps: dict[int, str], filled: str = "") -> Path:
 GAPS = {3: "risk", 10: "died", 20: "sex", 30: "age"}
 
 
-def make(folder: Path, name: str, data: Path, text: str = SPEC) -> Home:
-    (folder / f"{name}.toml").write_text(text)
-    return create_home(folder / name, name, folder / f"{name}.toml", data)
-
-
 def test_rows_without_an_agreed_entry_are_left_out(tmp_path: Path) -> None:
     data = write(tmp_path / "a.csv", GAPS)
     spec = parse_spec(SPEC)
@@ -83,39 +72,3 @@ def test_text_is_no_missing_entry(tmp_path: Path) -> None:
     data = write(tmp_path / "a.csv", {5: "risk"}, "high")
     with pytest.raises(InputError, match="is not a number"):
         read_site_rows(data, parse_spec(SPEC))
-
-
-def test_a_peer_commits_to_the_rows_that_are_left(tmp_path: Path) -> None:
-    data = write(tmp_path / "a.csv", GAPS)
-    home = make(tmp_path, "ann", data)
-    seen = read_snapshot(home)
-    (batch,) = seen.saved.batches
-    assert batch.rows == ROWS - 3
-    identity, spec = load_identity(home.folder), home.read_spec()
-    assert len(read_batch(data, spec, identity, batch)) == ROWS - 3
-    write(data, {3: "risk", 20: "sex", 30: "age"})  # an entry that was missing is there now
-    with pytest.raises(InputError, match="it has 46 rows now, and had 45"):
-        read_batch(data, spec, identity, batch)
-    write(data, {4: "risk", 10: "died", 20: "sex", 30: "age"})  # another one is missing
-    with pytest.raises(InputError, match="its rows hold other values"):
-        read_batch(data, spec, identity, batch)
-
-
-def test_the_operator_is_told_and_others_are_not(tmp_path: Path) -> None:
-    home = make(tmp_path, "ann", write(tmp_path / "a.csv", GAPS))
-    given = read_site_rows(tmp_path / "a.csv", home.read_spec())
-    told = check_contribution(given, home.read_settings())
-    assert any("leaves out 3 of its 48 rows" in sentence for sentence in told)
-    context = read_snapshot(home).context
-    assert [*context.rows.values()] == [40]  # 45, rounded down to tens
-
-
-def test_few_rows_left_out_of_one_study_are_not_told_by_another(tmp_path: Path) -> None:
-    """Totals of classes over all rows, and over all but two, would tell these two."""
-    data = write(tmp_path / "a.csv", {3: "risk", 8: "risk"})
-    first = make(tmp_path, "first", data)
-    tell_releases(first)
-    age = SPEC.replace('"risk"', '"age"').replace("risk = [0, 1]", "age = [0, 100]")
-    with pytest.raises(InputError, match="totals of the two tables differ by one or a few rows"):
-        make(tmp_path, "second", data, age)
-    assert not (tmp_path / "second").exists()

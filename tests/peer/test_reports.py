@@ -21,15 +21,14 @@ from pairgossip.peer.reports.figures import find_difference, list_figures, plain
 from pairgossip.peer.reports.report import Report
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import add_report, recompute
-from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed, write_signed
+from pairgossip.peer.signed_result import check_signatures, read_signed, write_signed
 from pairgossip.peer.specification.canonical_text import restore_spec
 from pairgossip.peer.specification.spec import Spec, parse_spec
-from pairgossip.peer.sums.batches import Table, pack_table, read_table
-from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.site_sums import SiteSums
 from pairgossip.peer.sums.statistics import cells_of, summary_of
+from pairgossip.peer.sums.tables import Table, pack_table, read_table
 from pairgossip.summaries.summary import Summary
-from tests.peer.signing import make_members, sign
+from tests.peer.signing import SignedTable, sign_table_of
 
 VALIDATION = """
 report = "validation"
@@ -58,25 +57,12 @@ def draw(members: int = 4, rows: int = 200) -> list[np.ndarray]:
     return parts
 
 
-class Study(NamedTuple):
-    """A result that all members have signed, and the table that they keep."""
-
-    signed: SignedResult
-    table: bytes
-
-
-def study(folder: Path, text: str, rows: list[np.ndarray] | None = None) -> Study:
-    rows = rows or draw()
-    members = make_members(folder, len(rows))
-    dealt = {one.id: own for one, own in zip(members, rows, strict=True)}
-    programs = start_programs(parse_spec(text), dict(sorted(dealt.items())))
-    result = run_programs(programs)
-    assert programs[0].table is not None
-    return Study(sign(result, members), programs[0].table)
+def study(folder: Path, text: str, rows: list[np.ndarray] | None = None) -> SignedTable:
+    return sign_table_of(folder, text, rows or draw())
 
 
 @pytest.fixture(scope="module")
-def validated(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def validated(tmp_path_factory: pytest.TempPathFactory) -> SignedTable:
     return study(tmp_path_factory.mktemp("validated"), VALIDATION)
 
 
@@ -200,7 +186,9 @@ def test_cells_of_probabilities_are_even_on_the_logit_scale() -> None:
 # Results.
 
 
-def test_every_figure_follows_from_the_signed_counts(validated: Study, tmp_path: Path) -> None:
+def test_every_figure_follows_from_the_signed_counts(
+    validated: SignedTable, tmp_path: Path
+) -> None:
     signed = add_report(*validated)
     write_signed(signed, tmp_path / "r.json")
     read = read_signed(tmp_path / "r.json")
@@ -224,7 +212,7 @@ def _alter(report: Any, place: tuple[str, ...]) -> None:
     part[at] += 1e-6 * max(abs(part[at]), 1.0)
 
 
-def test_any_altered_figure_is_named(validated: Study) -> None:
+def test_any_altered_figure_is_named(validated: SignedTable) -> None:
     signed = add_report(*validated)
     assert signed.report is not None
     numbers = [place for place, one in list_figures(signed.report) if isinstance(one, float)]
@@ -240,7 +228,7 @@ def test_any_altered_figure_is_named(validated: Study) -> None:
             assert f"({found[0]} is " in str(problem.value)
 
 
-def test_an_altered_count_threshold_or_result_is_found_out(validated: Study) -> None:
+def test_an_altered_count_threshold_or_result_is_found_out(validated: SignedTable) -> None:
     signed = add_report(*validated)
     table = read_table(validated.table)
     numbers = table.numbers
@@ -284,7 +272,7 @@ def _fill(numbers: np.ndarray) -> np.ndarray:
     ],
 )
 def test_tables_that_no_rows_have_are_refused_whoever_signs_them(
-    validated: Study, change: Any, sentence: str
+    validated: SignedTable, change: Any, sentence: str
 ) -> None:
     signed, table = add_report(*validated), read_table(validated.table)
     counts = change(table.numbers.copy()).astype("<i8").tobytes()
@@ -293,7 +281,7 @@ def test_tables_that_no_rows_have_are_refused_whoever_signs_them(
         recompute(replace(signed, table=base64.b64encode(kept).decode()), "It")
 
 
-def test_a_specification_that_nobody_can_agree_to_has_no_figures(validated: Study) -> None:
+def test_a_specification_that_nobody_can_agree_to_has_no_figures(validated: SignedTable) -> None:
     signed = add_report(*validated)
     for key, other in (("label", "age"), ("groups", ["f"]), ("columns", []), ("report", "none")):
         told = json.loads(signed.result.specification) | {key: other}
@@ -302,7 +290,7 @@ def test_a_specification_that_nobody_can_agree_to_has_no_figures(validated: Stud
             recompute(replace(signed, result=changed), "It")
 
 
-def test_sums_over_sites_are_those_of_the_table(validated: Study) -> None:
+def test_sums_over_sites_are_those_of_the_table(validated: SignedTable) -> None:
     signed = add_report(*validated)
     changed = replace(signed.result, heterogeneity=SiteSums(sites=3, without="few"))
     with pytest.raises(InputError, match="sums over sites are not those of its table"):
@@ -320,7 +308,7 @@ def test_figures_of_a_table_without_a_report_are_computed_too(tmp_path: Path) ->
 
 
 def test_the_page_shows_the_report_where_the_file_holds_counts(
-    validated: Study, tmp_path: Path
+    validated: SignedTable, tmp_path: Path
 ) -> None:
     write_page(add_report(*validated), tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()

@@ -20,7 +20,7 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Member, Members
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.state import Save, SaveSums
+from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import Assembly, assemble, read_snapshot
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log, write_logs
@@ -95,6 +95,7 @@ class Running:
 
     def __init__(self, home: Home, board: Connecting, fails_after: int | None = None) -> None:
         self.home, self._board, self._fails_after = home, board, fails_after
+        self.began = exchanges(home)
         self.code: int | None = None
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -131,7 +132,7 @@ def _fill_disk(parts: Assembly, after: int) -> None:
     left = iter(range(after))
     save = parts.journal.save
 
-    def failing(change: Save | SaveSums) -> None:
+    def failing(change: Save) -> None:
         if next(left, None) is None:
             raise InputError("The disk is full: free some space and start the peer again.")
         save(change)

@@ -12,9 +12,9 @@ from pairgossip.errors import InputError
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_result import SignedResult, check_signatures, read_signed, write_signed
 from pairgossip.peer.specification.spec import parse_spec
-from pairgossip.peer.sums.batches import Table, pack_table, read_table
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.site_sums import Line, SiteSums, find_agreement
+from pairgossip.peer.sums.tables import Table, pack_table, read_table
 from tests.peer.signing import make_members, sign
 from tests.sums.test_sites import SIZES, TEXT, draw
 

@@ -20,7 +20,8 @@ from pairgossip.peer.signed_result import SignedResult, check_signatures, read_s
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.sums.statistics import cells_of
 from tests.cli.running import CommandLine
-from tests.peer.test_reports import Study, study
+from tests.peer.signing import SignedTable
+from tests.peer.test_reports import study
 
 SURVIVAL = """
 report = "survival"
@@ -50,7 +51,7 @@ def draw(members: int = 4, rows: int = 600, seed: int = 3) -> list[np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def followed(tmp_path_factory: pytest.TempPathFactory) -> SignedTable:
     return study(tmp_path_factory.mktemp("followed"), SURVIVAL, draw())
 
 
@@ -90,7 +91,7 @@ def test_bad_keys_get_one_sentence(text: str, sentence: str) -> None:
     assert str(problem.value) == sentence
 
 
-def test_counts_hold_what_rows_say(followed: Study) -> None:
+def test_counts_hold_what_rows_say(followed: SignedTable) -> None:
     signed = add_report(*followed)
     days, died, arm = np.concatenate(draw()).T
     assert signed.report is not None
@@ -132,7 +133,7 @@ def _read(signed: SignedResult, path: Path) -> SignedResult:
     return read_signed(path)
 
 
-def test_members_sign_counts_and_no_statistic(followed: Study, tmp_path: Path) -> None:
+def test_members_sign_counts_and_no_statistic(followed: SignedTable, tmp_path: Path) -> None:
     signed = _read(add_report(*followed), tmp_path / "r.json")
     check_signatures(signed, "It").require_all()
     result = signed.result
@@ -143,7 +144,7 @@ def test_members_sign_counts_and_no_statistic(followed: Study, tmp_path: Path) -
     assert found.figures == len([*list_figures(signed.report)]) > 50
 
 
-def test_any_altered_figure_is_named(followed: Study) -> None:
+def test_any_altered_figure_is_named(followed: SignedTable) -> None:
     signed = add_report(*followed)
     report = json.loads(msgspec.json.encode(signed.report))
     for path in (("curves", "drug", "at", 1, "survival"), ("test", "statistic"), ("level",)):
@@ -156,7 +157,7 @@ def test_any_altered_figure_is_named(followed: Study) -> None:
             recompute(replace(signed, report=altered), "It")
 
 
-def test_the_page_has_curves_and_the_test(followed: Study, tmp_path: Path) -> None:
+def test_the_page_has_curves_and_the_test(followed: SignedTable, tmp_path: Path) -> None:
     write_page(add_report(*followed), tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
     assert "<h1>Survival over days, by arm</h1>" in page and "status is died" in page

@@ -89,7 +89,7 @@ EVENTS: dict[str, list[Event]] = {
     "reject": [reject(0), reject(1), reject(0, LOW)],
     "evict, add": [
         lambda peer: peer.evict([LOW]),
-        lambda peer: peer.grow((*peer.context.own_rows, (7.0,))),
+        lambda peer: peer.grow((*peer.context.own, (7.0,))),
     ],
     "notice": [notice(1, ()), notice(1, (ME,)), notice(1, (LOW,)), notice(0, ())],
 }

@@ -10,8 +10,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
-from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Words
 from pairgossip.study.protocol.desk import Desk, Held, Keys
 from pairgossip.study.protocol.question import Run
 from pairgossip.study.protocol.records import (
@@ -46,16 +45,6 @@ class FakeProgram:
         self.totals: list[Words] = []
         self.is_stated = False
         self._public: bytes | None = None
-
-    longest = 1000
-    partial_result: PartialResult | None = None
-    released = Released()
-
-    def card(self) -> bytes:
-        return b""
-
-    def take_cards(self, cards: Mapping[str, bytes]) -> None:
-        pass
 
     def _next_public(self) -> bytes:
         sums = hashlib.sha256(b"".join(one.tobytes() for one in self.totals)).digest()

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
-from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Words
 from pairgossip.study.protocol.records import Piece, Question, Yes
 from pairgossip.study.protocol.site import Offer, Reserved, Verdict
 
@@ -119,21 +118,6 @@ class SumsProgram:
     """Where the auditor sees which vector is hidden next."""
     sums: list[Table] = field(default_factory=list)
     most_rounds: int = 10
-    partial_result: PartialResult | None = None
-
-    @property
-    def longest(self) -> int:
-        return self.layout.words
-
-    @property
-    def released(self) -> Released:
-        return Released()
-
-    def card(self) -> bytes:
-        return b""
-
-    def take_cards(self, cards: Mapping[str, bytes]) -> None:
-        pass
 
     @property
     def table(self) -> list[Table]:

@@ -244,7 +244,6 @@ REFUSED = [
     (("result",), "No question is answered yet: see peer questions."),
     (("evict", "bob", "--yes"), "No member is called 'bob': the members are nobody."),
     (("leave",), "There is no terminal to ask on: give --yes."),
-    (("agree",), "is a study's: this command is for the peers of single runs."),
     (("join",), "There is nothing to join: name one or more files with invitations."),
     (("join", "ann.txt"), "This is this peer's own invitation: give it to the others."),
 ]

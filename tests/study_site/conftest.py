@@ -31,5 +31,5 @@ def _find_figures_once() -> Iterator[None]:
         return _KNOWN[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairgossip.peer.sums.batches.find_estimate", find_once)
+        patch.setattr("pairgossip.peer.sums.tables.find_estimate", find_once)
         yield

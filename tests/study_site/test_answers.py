@@ -13,8 +13,8 @@ from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import recompute
 from pairgossip.peer.signed_result import check_signed
-from pairgossip.peer.sums.batches import read_table
 from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.peer.sums.tables import read_table
 from pairgossip.study.protocol.records import Piece, digest_of
 from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.site.layouts import read_text

@@ -13,9 +13,9 @@ from pairgossip.counts.readings import place_points
 from pairgossip.counts.tree import lay_tree
 from pairgossip.peer.protocol.program import Disagreement, Words
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of
+from pairgossip.peer.sums.tables import StatisticsProgram
 from tests.sums.running import deal, run_programs, start_programs
 from tests.sums.specs import kernel_spec
 
@@ -179,7 +179,7 @@ def test_brackets_widen_with_the_least_number() -> None:
     [(-2, "holds fewer than 3 rows"), (1, "cells hold 241 rows"), (-9, "a negative number")],
 )
 def test_blocks_that_nobody_counts_are_refused(by: int, sentence: str) -> None:
-    programs = start_programs(spec_for("auc", ["a"], "l", 3, 256), deal(SCORED, 3))
+    programs = start_programs(spec_for("auc", ["a"], "l", 3, 256), deal(SCORED, 4))
     ask = programs[0].ask()
     assert ask is not None
     total: Words = np.sum([one.contribute(ask) for one in programs], axis=0, dtype=np.uint64)

@@ -14,7 +14,6 @@ from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.specification.canonical_text import restore_spec
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.rows import read_copy, read_rows, rows_text
-from pairgossip.peer.sums.batches import StatisticsProgram
 from pairgossip.peer.sums.plausibility import check_sums
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.statistics import (
@@ -22,6 +21,7 @@ from pairgossip.peer.sums.statistics import (
     count_combinations,
     summary_of,
 )
+from pairgossip.peer.sums.tables import StatisticsProgram
 
 TOP = 'kernel = "auc"\ncolumns = ["risk"]\nlabel = "died"\n'
 RANGES = "[ranges]\nrisk = [0, 1]\ndied = [0, 1]\n"

@@ -20,7 +20,7 @@ from pairgossip.peer.sums.disclosure import describe_small_site
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 from pairgossip.peer.sums.site_sums import SiteSums, find_agreement
-from pairgossip.peer.sums.sites import Plan, read_sites
+from pairgossip.peer.sums.sites import Plan, plan_sites, read_sites
 from pairgossip.peer.sums.statistics import cells_of
 from tests.test_device import on_a_device
 
@@ -204,9 +204,6 @@ def test_a_line_that_no_site_has_is_refused() -> None:
 def test_liars_halt_the_run() -> None:
     rows = draw()
     programs = start_programs(parse_spec(TEXT), rows)
-    cards = dict(zip(rows, (one.card() for one in programs), strict=True))
-    for one in programs:
-        one.take_cards(cards)
     ask = programs[0].ask()
     assert ask is not None and ask.kind is Kind.SUM
     parts = [one.contribute(ask) for one in programs]
@@ -277,3 +274,21 @@ def test_a_device_reads_sums_with_numpy_alone() -> None:
         "import numpy as np; from pairgossip.agreement.sums import read; "
         "import pairgossip.peer.site_parts; read(6, np.array([24.0, 100.0, 30.0]))"
     )
+
+
+def test_few_sites_a_large_one_and_few_hidden_ones() -> None:
+    rows = {f"site {k}": 1_000 for k in range(8)}
+    takes_part = dict.fromkeys(rows, 1)
+    assert plan_sites(rows, takes_part) == Plan(tuple(rows))
+    few = takes_part | {"site 0": 0, "site 1": 0, "site 2": 2}
+    assert plan_sites(rows, few).without == "few"
+    assert plan_sites(rows | {"site 0": 7_000}, takes_part).without is None
+    assert plan_sites(rows | {"site 0": 7_010}, takes_part).without == "large"
+    assert plan_sites(rows | {"site 0": 0, "site 1": 0}, takes_part).sites == tuple(rows)[2:]
+
+    def show(count: int) -> int:
+        flags = takes_part | {f"site {k}": 3 for k in range(count)}
+        return len(plan_sites(rows, flags).shown)
+
+    assert [show(count) for count in range(9)] == [0, 1, 2, 3, 4, 0, 0, 0, 8]
+    assert Plan((), without="few").words == 0

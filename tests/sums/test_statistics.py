@@ -16,7 +16,6 @@ from pairgossip.kernels import CATALOG, Combination, as_kernel
 from pairgossip.kernels.kernel import Scale
 from pairgossip.order_statistics.comparisons import OF_CLASSES
 from pairgossip.peer.protocol.program import Disagreement
-from pairgossip.peer.specification.local_part import program_for
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.peer.storage.rows import read_rows
 from pairgossip.peer.sums.results import decode_figures, rounded_bracket
@@ -166,7 +165,7 @@ def test_wide_positive_ranges_have_cells_of_equal_ratio() -> None:
 def test_labels_that_are_not_agreed_on_are_refused(tmp_path: Path) -> None:
     spec = kernel_spec("auc", ["a"], "l")
     with pytest.raises(InputError, match="Column 'l' holds other values than 0 or 1"):
-        program_for(spec, ((0.5, 0.5),), {"a": 1})
+        start_programs(spec, [np.array([[0.5, 0.5]])])
     (tmp_path / "rows.csv").write_text("a,l\n0.1,0\n0.2,0.5\n")
     with pytest.raises(InputError, match="Column 'l' holds other values than 0 or 1"):
         read_rows(tmp_path / "rows.csv", spec)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from pairgossip.errors import InputError
-from pairgossip.peer.specification.local_part import program_for
 from pairgossip.peer.specification.spec import differences, parse_spec
 from pairgossip.peer.sums.statistics import cells_of
 from tests.peer.homes import AUC, GINI
@@ -135,9 +134,6 @@ def test_cells_depend_on_the_text_alone() -> None:
     assert cells_of(parse_spec(noisy)).words == 1 + 2 * 32
     assert cells_of(parse_spec(grades.replace("auc", "ranking-risk"))).words == 1 + 64 * 511
     assert cells_of(kernel_spec("kendall", ["a", "b"])).words == 1 + 32 * 32
-    for claimed in (1, 10**6):
-        program = program_for(spec, ((0.5, 0.0),), {"a": 1, "b": claimed})
-        assert program.ask() == program_for(spec, ((0.5, 0.0),), {"a": 1}).ask()
 
 
 def test_what_leaves_the_machine_is_said_in_words() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,6 @@ from pairgossip.cli.console import tell, write_line
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
-    from pairgossip.peer.identity.invitations import Invitation
     from pairgossip.study.protocol.records import Card
 
 RelayHome = Annotated[Path, Parameter(name="--home")]
@@ -95,18 +93,12 @@ def allow_command(*invitations: str, home: RelayHome = Path("relay")) -> None:
     relay.configure()
 
 
-def _read_invited(text: str, count: int) -> Sequence[Invitation | Card]:
-    """Return the invitations, to a run or to a study, in one of ``count`` texts."""
-    from pairgossip.peer.identity import invitations as of_run
-    from pairgossip.peer.identity.armored import find_text, read_one_of
-    from pairgossip.study.service import invitations as of_study
+def _read_invited(text: str, count: int) -> list[Card]:
+    """Return the cards of the invitations in one of ``count`` texts."""
+    from pairgossip.peer.identity.armored import read_one_of
+    from pairgossip.study.service.invitations import PREFIX, read_invitations
 
-    try:
-        find_text(of_study.PREFIX, text)
-    except InputError:
-        return read_one_of(of_run.PREFIX, of_run.read_invitations, text, count)
-    invited = read_one_of(of_study.PREFIX, of_study.read_invitations, text, count)
-    return [one.card for one in invited]
+    return [one.card for one in read_one_of(PREFIX, read_invitations, text, count)]
 
 
 def run_command(*, home: RelayHome = Path("relay"), listen: str | None = None) -> None:

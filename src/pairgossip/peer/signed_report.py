@@ -18,11 +18,11 @@ from pairgossip.peer.reports.figures import find_difference, list_figures, plain
 from pairgossip.peer.reports.report import ReportReading
 from pairgossip.peer.signed_result import SignedResult, altered, publish_table, published_table
 from pairgossip.peer.specification.canonical_text import decode_spec, restore_spec
-from pairgossip.peer.sums.batches import Table, read_table
 from pairgossip.peer.sums.figures import find_estimate, find_other_figure, round_estimate
 from pairgossip.peer.sums.plausibility import check_sums
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of, summary_of
+from pairgossip.peer.sums.tables import Table, read_table
 from pairgossip.summaries.summary import Summary
 from pairgossip.text import clean_text
 

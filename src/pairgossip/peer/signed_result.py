@@ -14,9 +14,8 @@ from __future__ import annotations
 import base64
 import datetime
 import hashlib
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -27,15 +26,9 @@ from pairgossip.peer.identity.certificates import (
     is_signed,
     name_in_certificate,
 )
-from pairgossip.peer.identity.members import PeerContext
-from pairgossip.peer.protocol.messages import MOST_ROUNDS, Contribution, signed_payload
-from pairgossip.peer.protocol.rounds import Rounds
-from pairgossip.peer.protocol.state import SumsState
-from pairgossip.peer.protocol.summation import MOST_NAMED, explain_halt
 from pairgossip.peer.signed_study import AskedIn, check_asked, statement_payload
 from pairgossip.peer.specification.canonical_text import decode_spec, find_positive_class
 from pairgossip.peer.specification.spec import hash_of
-from pairgossip.peer.sums.programs import SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.site_sums import Agreement, are_alike, are_possible, find_agreement
 from pairgossip.text import join_first
@@ -49,6 +42,10 @@ FIRST_VERSION = 1
 """The version of the files of pairgossip 0.2, whose sums told more than counts."""
 _LARGEST = 1 << 26
 """Bytes of a file; a longer one is refused."""
+_MOST_ROUNDS = 1 << 16
+"""Rounds of one generation; a result of a later one is refused."""
+_MOST_NAMED = 5
+"""Members that a sentence names; more are only counted."""
 _MOST_GENERATIONS = 1 << 32
 """Generations; a result of a later one is refused."""
 
@@ -72,7 +69,7 @@ class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     classes."""
     kept: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
     """When the peer that wrote this had all signatures, by its clock; nobody signs it."""
-    round: Annotated[int, msgspec.Meta(ge=0, le=MOST_ROUNDS)]
+    round: Annotated[int, msgspec.Meta(ge=0, le=_MOST_ROUNDS)]
     """In which the result was stated; of a study, whether in the first or the second attempt."""
     transcript: str
     """The digest of everything before, in base 64: the same at all members."""
@@ -108,66 +105,11 @@ class Checked(NamedTuple):
     def require_all(self) -> None:
         """Raise `InputError` unless every member has signed."""
         if self.missing:
-            names = join_first([one[:16] for one in self.missing[:MOST_NAMED]], len(self.missing))
+            names = join_first([one[:16] for one in self.missing[:_MOST_NAMED]], len(self.missing))
             raise InputError(
                 f"{len(self.missing)} of {len(self.result.members)} members have not signed "
                 f"({names}): ask for a file that all have signed."
             )
-
-
-def sign_result(
-    context: PeerContext, rounds: Rounds, kept: datetime.datetime | None = None
-) -> SignedResult:
-    """Put together what all members have stated in the last round.
-
-    Raise `InputError` if not all of them have.
-    """
-    check_stated(context, rounds)
-    last, result = rounds.round - 1, cast(SumsProgram, rounds.program).result
-    assert result is not None
-    contributions = [rounds.state.contributions[last, member] for member in rounds.members]
-    return SignedResult(
-        result=result,
-        positive_class=find_positive_class(result.specification),
-        agreement=find_agreement(result.heterogeneity),
-        kept=kept,
-        round=last,
-        transcript=_text(contributions[0].transcript),
-        signatures={
-            one.member: Signature(context.certificate_of(one.member), _text(one.signature))
-            for one in contributions
-        },
-    )
-
-
-def replay_rounds(context: PeerContext, state: SumsState) -> Rounds:
-    """Return the rounds of those who have contributed, whoever has joined since.
-
-    A list of members that grows after a sum halts the rounds, but not what they had come to.
-    """
-    rounds = Rounds(context, state)
-    if rounds.halt is None or rounds.halt.reason != "list":
-        return rounds
-    contributors = {member for _, member in state.contributions}
-    rows = {member: count for member, count in context.rows.items() if member in contributors}
-    before = Rounds(replace(context, rows=rows), state)
-    return before if before.halt is None and before.ask is None else rounds
-
-
-def check_stated(context: PeerContext, rounds: Rounds) -> None:
-    """Raise `InputError` unless all members have stated the result of the sums."""
-    name = context.name_member
-    if rounds.halt is not None:
-        raise InputError(f"There is no result: {explain_halt(rounds.halt, name)}")
-    if rounds.ask is not None:
-        waits = ""
-        if awaited := rounds.awaited:
-            names = join_first([f"'{name(one)}'" for one in awaited[:MOST_NAMED]], len(awaited))
-            waits = f" (round {rounds.round} waits for {names})"
-        raise InputError(
-            f"Not all members have signed the result yet{waits}: let all peers run until the "
-            "status says that the sums are complete."
-        )
 
 
 def publish_table(signed: SignedResult, table: bytes) -> SignedResult:
@@ -270,15 +212,9 @@ def _payload(signed: SignedResult, member: str) -> bytes:
     if signed.asked is not None:
         name = signed.asked.name
         return statement_payload(member, name, signed.round, transcript, result.state())
-    generation: Any = result.generation  # text, but in files of version 1
-    if signed.version == FIRST_VERSION:
-        place = (result.hash, member, generation, signed.round)
-        content = (*place, transcript, result.state(), b"")
-        return b"pairgossip contribution 1\x00" + msgspec.msgpack.encode(content)
-    stated = Contribution(
-        generation, signed.round, member, transcript, result.state(), b"", signature=b""
-    )
-    return signed_payload(stated, result.hash)
+    version = 1 if signed.version == FIRST_VERSION else 2
+    said = (result.hash, member, result.generation, signed.round, transcript, result.state(), b"")
+    return b"pairgossip contribution %d\x00" % version + msgspec.msgpack.encode(said)
 
 
 def _text(content: bytes) -> str:

@@ -17,7 +17,7 @@ from pairgossip.inference.row_products import local_products
 from pairgossip.peer.protocol.messages import Mass, Record
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
-from pairgossip.peer.protocol.state import Outcome, Standing
+from pairgossip.peer.protocol.state import Outcome, State
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
 from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import estimate_of
@@ -109,7 +109,7 @@ def audit(homes: Sequence[Home]) -> Audit:
             f"The peers hold a weight of {weight!r} in all, but their exchanges gave {due!r}."
         )
     return Audit(
-        records=sum(len(one.context.own_rows) for one in views.values()),
+        records=sum(len(one.context.own) for one in views.values()),
         exchanges=total // 2,
         parked=sum(len(one.state.pending) for one in views.values()),
         decided=len(decided),
@@ -128,7 +128,7 @@ def audit(homes: Sequence[Home]) -> Audit:
     )
 
 
-def compare_generations(states: Iterable[Standing]) -> list[str]:
+def compare_generations(states: Iterable[State]) -> list[str]:
     """Find peers that have not heard of the generation of others."""
     if len({(one.generation, one.evicted) for one in states}) <= 1:
         return []
@@ -184,7 +184,7 @@ def _records(views: _Views, records: Sequence[Record]) -> list[str]:
     sentences = []
     counts = Counter((record.origin, record.row) for record in records)
     for me, one in views.items():
-        for row in range(len(one.context.own_rows)):
+        for row in range(len(one.context.own)):
             if (count := counts.pop((me, row), 0)) != 1:
                 how = "is lost" if not count else f"is held {count} times"
                 sentences.append(f"Record {row + 1} of {one.identity.name} {how}.")
@@ -197,7 +197,7 @@ def _records(views: _Views, records: Sequence[Record]) -> list[str]:
 
 
 def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
-    own = owner.context.own_rows
+    own = owner.context.own
     return (
         0 <= record.row < len(own)
         and record.value == own[record.row]
@@ -207,7 +207,7 @@ def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
 
 def _updates_due(one: PeerSnapshot) -> int:
     """How many updates a peer's rows have made in its exchanges."""
-    picks = picks_per_exchange(len(one.context.own_rows))
+    picks = picks_per_exchange(len(one.context.own))
     return one.state.exchanges * picks - 2 * one.state.left_out
 
 

@@ -181,7 +181,7 @@ class PlainAnswers:
             entry = Offers(self._members[one].journal).get(name)
             if entry is None:
                 raise InputError("Nothing is noted of the question's yes.")
-            own = Own(counts, entry.salt, flags.get(one, 0), one)
+            own = Own(counts, entry.salt, one)
             programs.append(
                 TableProgram(
                     *(spec, name, own, keeper, _sizes(yeses), told),

@@ -23,8 +23,8 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.reports.catalog import has_statistic
 from pairgossip.peer.signed_result import SignedResult
-from pairgossip.peer.sums.batches import digest_table
 from pairgossip.peer.sums.results import Result
+from pairgossip.peer.sums.tables import digest_table
 from pairgossip.study.protocol.records import (
     AnyRecord,
     BadRecord,

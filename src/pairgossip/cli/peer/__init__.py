@@ -7,7 +7,6 @@ from cyclopts import App, Parameter
 from pairgossip.cli.peer.init import init_command
 from pairgossip.cli.peer.operate import (
     add_command,
-    agree_command,
     evict_command,
     export_command,
     run_command,
@@ -24,27 +23,18 @@ from pairgossip.cli.peer.questions import (
 )
 from pairgossip.cli.peer.result import result_command
 from pairgossip.cli.peer.setup import invite_command, join_command
-from pairgossip.cli.peer.signed import verify_command
 from pairgossip.cli.peer.status import status_command
 from pairgossip.cli.peer.unit import unit_command
+from pairgossip.cli.peer.verify import verify_command
 
 _HELP = """Run one peer of a real network: what all members know, and no server.
 
-Each member makes a peer of its rows, gives an invitation to its neighbors,
-joins with theirs, and runs. Where the answer can be computed from sums over the
-rows of all members, no row leaves its machine, and all members learn these sums.
-If the specification says otherwise, or asks for something else, rows travel from
-member to member, or with a table [privacy] randomized reports of them. peer init
-says which, and asks. Members of a study, made without a specification, stay
-together: each may ask all others one question after the other.
-For example, for one run, and a study:
-
-    pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
-    pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
-    pairgossip peer join clinic-b.txt clinic-c.txt
-    pairgossip peer run
-    pairgossip peer status
-    pairgossip peer result --json result.json --html result.html
+Each member makes a peer of its rows, gives an invitation to the others, joins
+with theirs, and runs. Members of a study stay together: each may ask all others
+one question after the other. No row leaves its machine where the answer can be
+computed from sums over the rows of all members, and all members learn these sums.
+peer questions says what would leave, and peer accept agrees to it.
+For example:
 
     pairgossip peer init --name hospital-1 --source admissions.parquet
     pairgossip peer invite > hospital-1.txt
@@ -54,6 +44,17 @@ For example, for one run, and a study:
     pairgossip peer questions
     pairgossip peer accept 1
     pairgossip peer result 1 --html result.html
+
+With a specification peer init makes the peer of a single network instead, where
+rows travel from member to member, or with a table [privacy] randomized reports of
+them, until every peer has the answer (algorithm.name = "exchange"):
+
+    pairgossip peer init --name clinic-a --data scores.csv --spec exchange.toml
+    pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
+    pairgossip peer join clinic-b.txt clinic-c.txt
+    pairgossip peer run
+    pairgossip peer status
+    pairgossip peer result --out result.json
 """
 
 peer_app = App(
@@ -79,7 +80,6 @@ for command in (
     add_command,
     leave_command,
     evict_command,
-    agree_command,
     export_command,
     unit_command,
 ):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,18 +16,18 @@ from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.text import format_count, join_names
 
 if TYPE_CHECKING:
-    from pairgossip.peer.storage.folder import Home, OperatorSettings
-    from pairgossip.peer.storage.kept_releases import ReleaseOptions
+    from _typeshed import DataclassInstance
+
+    from pairgossip.peer.storage.folder import Home
     from pairgossip.peer.storage.old_folder import OldFolder
     from pairgossip.study.site.folder import StudyHome
 
-_SUMS = Group.create_ordered("Where sums are computed")
-_COUNTS = Group.create_ordered("Where counts are released")
-_STUDY = Group.create_ordered("Of a study's member")
-_PRIVACY = Group.create_ordered("Under privacy")
+_POLICY = Group.create_ordered("What a study's member allows")
+_ROWS = Group.create_ordered("The rows of a study's member")
+_NETWORK = Group.create_ordered("In a single network with randomized reports")
 
 
-@Parameter(name="*", group=_SUMS)
+@Parameter(name="*", group=_POLICY)
 @dataclass(frozen=True)
 class SumsOptions:
     """What sums may be about."""
@@ -37,13 +37,13 @@ class SumsOptions:
     about, and of rows that all members but the largest have together; by default 10."""
     least_cell: Whole | None = None
     """The least number of rows that this site lets be counted: a specification with less is
-    refused; by default 1, and 3 in a study."""
+    refused; by default 3."""
     allow: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
     """A kernel or loss whose sums can locate single rows, and which is refused unless it is named
     here, such as distance; repeat it, or separate names by commas."""
 
 
-@Parameter(name="*", group=_COUNTS)
+@Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class RegisterOptions:
     """What is said about rows that were released before."""
@@ -54,15 +54,8 @@ class RegisterOptions:
     visible: Flag = False
     """Release rows though a table of them went out before: members of both studies can subtract."""
 
-    @property
-    def release(self) -> ReleaseOptions:
-        """The same, as a peer's folder takes it."""
-        from pairgossip.peer.storage.kept_releases import ReleaseOptions
 
-        return ReleaseOptions(self.register, self.visible)
-
-
-@Parameter(name="*", group=_COUNTS)
+@Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class RowsOptions:
     """How rows are found again that were released before."""
@@ -75,7 +68,7 @@ class RowsOptions:
     for others."""
 
 
-@Parameter(name="*", group=_STUDY)
+@Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class StudyOptions:
     """What is said once of the rows of a study's member."""
@@ -94,18 +87,17 @@ class StudyOptions:
         return tuple(dict.fromkeys(names)) or None
 
 
-@Parameter(name="*", group=_PRIVACY)
+@Parameter(name="*", group=_NETWORK)
 @dataclass(frozen=True)
 class LedgerOptions:
     """What rows spend, and where that is kept."""
 
     ledger: Path | None = None
-    """The file that keeps every row's report, or the noise of sums, and what it has cost, to be
-    found again whenever this data file is used; by default beside it, with .ledger at the end. Give
-    every data file a ledger of its own."""
+    """The file that keeps every row's report and what it has cost, to be found again whenever this
+    data file is used; by default beside it, with .ledger at the end. Give every data file a ledger
+    of its own."""
     budget: float | None = None
-    """How much epsilon a row may spend in all; by default as much as its first report costs, or one
-    run on sums. A new generation of sums costs epsilon again: allow it with budget in peer.toml."""
+    """How much epsilon a row may spend in all; by default as much as its first report costs."""
 
 
 def init_command(
@@ -128,21 +120,20 @@ def init_command(
 ) -> None:
     """Make a peer: its key, its certificate, its id and its durable state, in a folder of its own.
 
-    With --spec it is a peer of one run. Without, it is a member of a study, which answers one
-    question after the other; its rows are frozen as they are now.
+    It is a member of a study, which answers one question after the other; its rows are frozen as
+    they are now, and not copied: peer.toml names their source, which must not change. With --spec
+    it is the peer of a single network instead, in which rows travel: its folder has a copy of them,
+    so nobody else should be able to read it; or of randomized reports, each drawn once and for all,
+    if rows are reported by a table [privacy].
 
     What will leave this machine is said in words, at a terminal before anything is made. The id,
-    which stands for the peer's key, is printed. The key never leaves the folder. Where sums are
-    computed, the rows are not copied: peer.toml names their source, which must not change while
-    the peer has work to do. Where rows travel, the folder has a copy of them, so nobody else
-    should be able to read it; or of randomized reports, each drawn once and for all, if rows are
-    reported by a table [privacy].
+    which stands for the peer's key, is printed. The key never leaves the folder.
 
     For example:
 
-        pairgossip peer init --name clinic-a --data scores.csv --spec auc.toml
         pairgossip peer init --name hospital-1 --source admissions.parquet
         pairgossip peer init --from clinic-a --home new --source admissions.csv
+        pairgossip peer init --name clinic-a --data scores.csv --spec exchange.toml
 
     Parameters
     ----------
@@ -150,12 +141,12 @@ def init_command(
         What others will call the peer: up to 32 letters, digits, dots, dashes, underscores. With
         --from it keeps its name.
     data
-        A table with the columns that the specification names; each row is one observation. It is
-        CSV, a file .parquet, .arrow or .feather, a folder of Parquet files, or a query for DuckDB
-        in a file .sql.
+        A table with the columns that questions or the specification name; each row is one
+        observation. It is CSV, a file .parquet, .arrow or .feather, a folder of Parquet files, or
+        a query for DuckDB in a file .sql.
     spec
-        The TOML file that says what is computed and how; all members need the same. Leave it out
-        for a member of a study.
+        The TOML file of a single network in which rows travel (algorithm.name = "exchange"); all
+        members need the same. Leave it out for a member of a study.
     listen
         Where to listen, as tls/HOST:PORT; by default tls/0.0.0.0:7447.
     yes
@@ -174,11 +165,10 @@ def init_command(
         The folder of a peer of one run, of pairgossip 0.2 too, which is left as it is: a member
         of a study takes its name, key and certificate, its settings, and what it has released.
     """
-    from pairgossip.peer.identity.relays import read_relay
-
-    meets = None if relay is None else read_relay(relay)
     if spec is None:
-        _refuse_of_runs(register, privacy)
+        from pairgossip.peer.identity.relays import read_relay
+
+        _refuse_of_networks(register, privacy)
         _make_member(
             name,
             data,
@@ -194,42 +184,58 @@ def init_command(
             declared=study.declared,
             rehearsal=study.rehearsal or None,
             policy=_policy(sums),
-            relay=meets,
+            relay=None if relay is None else read_relay(relay),
         )
         return
-    if from_ is not None:
-        raise InputError(
-            "--from makes a member of a study: leave --spec out, and name the rows with --source."
-        )
-    from pairgossip.peer.storage.home import make_folder
+    given = {"--from": from_ is not None, "--relay": relay is not None}
+    refuse_of_studies(sums, rows, register, study, **given)
+    if name is None:
+        raise InputError("The peer needs a name that others call it by: give --name.")
+    settings = {"listen": listen, "power_safe": False if fast else None, "metrics": metrics}
+    _make_peer(home or named_home() or Path(name), name, spec, data, privacy, settings, yes=yes)
 
-    settings = _settings(
-        name=name,
-        listen=listen,
-        power_safe=False if fast else None,
-        metrics=metrics,
-        least_rows=sums.least_rows,
-        least_cell=sums.least_cell,
-        allow=_allowed(sums.allow) or None,
-        row_id=rows.id_,
-        same=_read_same(rows) or None,
-    )
+
+def refuse_of_studies(*options: DataclassInstance, **given: bool) -> None:
+    """Refuse options that only a study's member has a use for."""
+    for group in options:
+        for field in fields(group):
+            name = f"--{field.name.rstrip('_').replace('_', '-')}"
+            given[name] = getattr(group, field.name) != field.default
+    for name, is_given in given.items():
+        if is_given:
+            raise InputError(
+                f"{name} is for a member of a study: leave it out, or leave out --spec."
+            )
+
+
+def _make_peer(
+    home: Path,
+    name: str,
+    spec: Path,
+    data: Path,
+    privacy: LedgerOptions,
+    settings: Mapping[str, Any],
+    *,
+    yes: bool,
+) -> None:
+    """Make the folder of a peer of a single network."""
+    from pairgossip.peer.storage.home import create_home
+
     leaves: list[str] = []
-    made = make_folder(
-        home or named_home() or Path(settings.name),
-        settings,
+    made = create_home(
+        home,
+        name,
         spec,
         data,
         ledger=privacy.ledger,
         budget=privacy.budget,
-        release=register.release,
-        relay=meets,
         confirm=leaves.extend if yes else _confirm_disclosure,
+        **{key: value for key, value in settings.items() if value is not None},
     )
     _tell_made(made, leaves)
 
 
-def _refuse_of_runs(register: RegisterOptions, privacy: LedgerOptions) -> None:
+def _refuse_of_networks(register: RegisterOptions, privacy: LedgerOptions) -> None:
     """Refuse options that a study's member has no use for."""
     if register.visible:
         raise InputError("--visible is about a question of a study: give it to peer accept.")
@@ -326,15 +332,6 @@ def _tell_made(made: Home, leaves: Sequence[str]) -> None:
         tell(accounting_of(made.read_spec(), made.data).advise(kept))
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
-
-
-def _settings(*, name: str | None, **options: Any) -> OperatorSettings:
-    """Return the settings of a new peer: those given, else defaults."""
-    from pairgossip.peer.storage.folder import OperatorSettings
-
-    if name is None:
-        raise InputError("The peer needs a name that others call it by: give --name.")
-    return OperatorSettings(name, **{key: it for key, it in options.items() if it is not None})
 
 
 def _allowed(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,38 +1,29 @@
-"""`pairgossip peer run`, `add`, `evict`, `agree` and `export`: a peer at work."""
+"""`pairgossip peer run`, `add`, `evict` and `export`: a peer at work."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from pairgossip.cli.console import EXIT_FAILED, tell
 from pairgossip.cli.options import Flag, HomeFolder
 from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.peer.folders import find_home, find_study_folder, is_answered_yes
-from pairgossip.cli.peer.init import LedgerOptions, RegisterOptions
+from pairgossip.cli.peer.init import LedgerOptions, RegisterOptions, refuse_of_studies
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
 from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
-    from pairgossip.peer.storage.folder import Home
 
 _PATIENCE = 10.0
 """Seconds for which a command waits until a running peer has done it."""
-_BATCHES = (
-    "These rows are a table of their own, added to those before: few large batches leave less open "
-    "than many small ones (5,000 rows at once, an AUC certain to .017; in ten batches to .20)."
-)
-_ONCE_AGREED = "once the operators of all others have run peer agree"
-"""When a sum that takes the agreement of all becomes known."""
 
 
 def run_command(*, home: HomeFolder = None) -> int:
@@ -85,17 +76,9 @@ def add_command(
     A study counts them in questions from then on, and nobody starts again. In a single run all
     members start again, with these rows among theirs.
 
-    The others hear of it by themselves, and know from then on how many rows this peer has; of
-    statistics on sums, rounded down to tens. What was found until then is kept and shown by `peer
-    status`. Rows can be added as often as needed; they cannot be taken back.
-
-    Counts of a statistic on sums go on: the new rows are a table of their own, which is added to
-    those before. Everything else begins again, with the rows of every peer, and what was added
-    twice by mistake counts twice.
-
-    Where sums are computed and this peer has contributed to one, members learn the sum of what was
-    added since: it says so and asks first. That is this operator's agreement; there is a new result
-    once those of all others have run `peer agree`.
+    The others hear of it by themselves, and know from then on how many rows this peer has: rounded
+    down to tens in a study. What was found until then is kept. Rows can be added as often as
+    needed; they cannot be taken back, and what is added twice by mistake counts twice.
 
     A running peer takes them up within a second or so, another as soon as it is started.
 
@@ -114,7 +97,6 @@ def add_command(
     yes
         Do not ask.
     """
-    from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.growth import request_growth
 
     if data is None:
@@ -130,12 +112,8 @@ def add_command(
         add_to_study(study, data, yes=yes, visible=register.visible)
         return 0
     place = find_home(home)
-    shown = _describe_difference(read_snapshot(place))
-    if shown and not yes and not _is_agreed("Adding rows", [f"- {shown}."], "Add these rows?"):
-        return EXIT_FAILED
-    asked = request_growth(
-        place, data, privacy.ledger, privacy.budget, register.release, partial(_tell_release, place)
-    )
+    refuse_of_studies(register)
+    asked = request_growth(place, data, privacy.ledger, privacy.budget)
     rows = format_count(asked.added, "row")
     if not place.is_running():
         tell(f"{rows} will be added as soon as this peer is started: it then has {asked.rows:,}.")
@@ -145,39 +123,7 @@ def add_command(
     else:
         tell(f"Added {rows}: the peer has {asked.rows:,}, and has begun a new generation.")
         tell("What the one before has found is kept: see peer status.")
-    if shown:
-        tell(f"There is a new result {_ONCE_AGREED}.")
     return 0
-
-
-def _tell_release(place: Home, sentences: list[str]) -> None:
-    """Say what is noted of added rows, and what a table of their own costs."""
-    from pairgossip.peer.storage.kept_releases import releases_tables
-
-    spec = place.read_spec()
-    is_counted = releases_tables(spec) and not spec.has_noise
-    for sentence in [*sentences, *([_BATCHES] if is_counted else [])]:
-        tell(sentence)
-
-
-def _describe_difference(seen: PeerSnapshot, member: str | None = None) -> str:
-    """Say what a further sum tells beside the last one; empty if this peer contributed to none.
-
-    The two differ by the rows of ``member``, who is evicted, or else by rows that this peer adds.
-    """
-    if not seen.saved.summed_in or (member is not None and member not in seen.saved.summed):
-        return ""
-    if cost := seen.spec.cost_of_sum:
-        return f"{cost}, {_ONCE_AGREED}"
-    if not seen.context.rounds_sizes:
-        rows = "the added rows" if member is None else "its rows"
-        return f"every member can tell the sums over {rows}, by difference, {_ONCE_AGREED}"
-    if member is None:
-        return f"the added rows are counted as a table of their own, {_ONCE_AGREED}"
-    return (
-        "its rows stay in tables that all have signed; of one that not all have signed, every "
-        f"member can tell its counts, by difference, {_ONCE_AGREED}"
-    )
 
 
 def _is_waiting(request: Path) -> bool:
@@ -195,12 +141,9 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
 
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
     merely switched off is waited for, and nothing is lost. The others hear of it by themselves.
-    Where sums are computed, a peer that has contributed to one together with the member contributes
-    to none without it before its own operator has agreed, for the difference tells the member's
-    numbers: this command is the agreement of this operator, and those of all others run `peer
-    agree`.
-    Every peer puts its own rows back, and counting begins again; what was found until then is kept
-    and shown by `peer status`. There is no way back: the same machine can join again as a new peer.
+    In a single network every peer puts its own rows back, and counting begins again; what was found
+    until then is kept and shown by `peer status`. There is no way back: the same machine can join
+    again as a new peer.
 
     It says what this means and asks first. A running peer then does it within a second or so,
     another as soon as it is started.
@@ -228,7 +171,7 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
     seen = read_snapshot(place)
     lost = find_member(seen.members, seen.identity.id, member)
     name = seen.members.names()[lost]
-    if lost in seen.saved.evictions:
+    if lost in seen.state.evicted:
         raise InputError(f"'{name}' was evicted before: there is nothing left to do.")
     if not yes and not _is_agreed(
         f"Evicting '{name}'", _describe_eviction(seen, lost, name), f"Evict {name}?"
@@ -239,8 +182,6 @@ def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False)
         tell(f"{name} is evicted as soon as this peer is started.")
         return 0
     tell(f"{name} {'will be' if _is_waiting(request) else 'is'} evicted.")
-    if _describe_difference(seen, lost):
-        tell(f"There is a new result {_ONCE_AGREED}.")
     return 0
 
 
@@ -250,113 +191,15 @@ def _describe_eviction(seen: PeerSnapshot, lost: str, name: str) -> list[str]:
     from pairgossip.peer.service.status import ended_generation
 
     status, rows = seen.status(), seen.context.present_rows.get(lost)
-    meaning = []
-    gone = f"its {format_count(rows or 0, 'row')} count no more"
-    if seen.context.rounds_sizes:  # others know a rounded number
-        gone = "its rows count no more in new tables"
-    if rows is not None:  # else others have evicted it, and this operator agrees
-        meaning += [
-            f"- {gone};",
-            f"- generation {status.generation + 1} begins, from the members' own rows alone;",
-        ]
-    if shown := _describe_difference(seen, lost):
-        meaning.append(f"- {shown};")
-    meaning.append(f"- {name} can come back only as a new peer, by new invitations.")
+    meaning = [
+        f"- its {format_count(rows or 0, 'row')} count no more;",
+        f"- generation {status.generation + 1} begins, from the members' own rows alone;",
+        f"- {name} can come back only as a new peer, by new invitations.",
+    ]
     ended = ended_generation(status)
-    if rows is not None and ended is not None:
+    if ended is not None:
         meaning.append(f"Generation {status.generation} then ends with {describe_ended(ended)}.")
     return meaning
-
-
-def agree_command(*, home: HomeFolder = None, yes: Flag = False) -> int:
-    """Contribute to a further sum, although the difference from the last one tells something.
-
-    A peer that has contributed to a sum contributes to no other one before its own operator has
-    agreed: whoever knows two sums takes one from the other. So after an eviction, or once a member
-    has added rows, there is a new result only when the operators of all members have agreed. Who
-    runs `peer evict` or `peer add` has agreed to that by it; all others run this. One who does not
-    is enough to keep a new result from being found; the last one stays.
-
-    It says what has changed since this peer contributed, and what becomes known, and asks first. If
-    another generation begins before the peer has taken it up, nothing is agreed to, and it says so.
-    A running peer takes it up within a second or so, another as soon as it is started.
-
-    For example:
-
-        pairgossip peer agree --home clinic-a
-
-    Parameters
-    ----------
-    yes
-        Do not ask.
-    """
-    from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.storage.folder import request_agreement
-
-    place = find_home(home)
-    seen = read_snapshot(place)
-    generation, meaning = _describe_agreement(seen)
-    if not yes and not _is_agreed("Agreeing", meaning, "Agree?"):
-        return EXIT_FAILED
-    request = request_agreement(place, generation)
-    if not place.is_running():
-        tell("It is agreed as soon as this peer is started, unless another generation has begun.")
-        return 0
-    if _is_waiting(request):
-        tell("It will be agreed when the peer comes to it.")
-        return 0
-    if read_snapshot(place).sums.consent.generation != generation:
-        tell(
-            "Another generation has begun meanwhile, so that nothing was agreed: run peer agree "
-            "again to see what has changed."
-        )
-        return EXIT_FAILED
-    tell("Agreed: there is a new result once the operators of all members have agreed.")
-    return 0
-
-
-def _describe_agreement(seen: PeerSnapshot) -> tuple[str, list[str]]:
-    """Return the generation that waits for consent, and what it means; raise if none does."""
-    from pairgossip.peer.protocol.consent import (
-        describe_changes,
-        describe_disclosure,
-        find_difference,
-        refuse_sum,
-    )
-    from pairgossip.peer.protocol.summation import read_next
-
-    state, context = seen.sums, seen.context
-    if (notice := read_next(state)) is not None:
-        if context.me in notice.evicted:
-            name = context.name_member(notice.announcer)
-            raise InputError(f"'{name}' has evicted this peer: there is nothing to agree to.")
-        state = msgspec.structs.replace(state, generation=notice.generation)
-        context = context.with_changes(notice.changes)
-    once = context.rounds_sizes
-    refusal = refuse_sum(
-        state, context.present_rows, context.rows, context.name_member, counts_once=once
-    )
-    if refusal is None and notice is None:
-        raise InputError(
-            "This peer may contribute already, for nothing has changed, or it was agreed to: there "
-            "is nothing left to do."
-        )
-    difference = find_difference(state, context.present_rows, context.rows)
-    if difference.joined and refusal is not None:
-        raise InputError(refusal)
-    since = "since this peer contributed to a sum, " if state.summed_in else ""
-    changes = describe_changes(difference, context.name_member)
-    meaning = [f"- {since}{change};" for change in changes]
-    if notice is not None:
-        meaning.append("- the present generation ends here: a result not signed yet is given up;")
-    if (cost := seen.spec.cost_of_sum) and state.summed_in:
-        meaning.append(f"- {cost};")
-    told = describe_disclosure(difference, counts_once=once)
-    disclosure = f"a further sum tells every member {told}"
-    if not state.summed_in:
-        disclosure = "this peer's numbers are added to those of fewer members"
-    meaning.append(f"- {disclosure}, once the operators of all members have agreed.")
-    return state.generation, meaning
 
 
 def _is_agreed(what: str, meaning: list[str], question: str) -> bool:
@@ -369,7 +212,7 @@ def _is_agreed(what: str, meaning: list[str], question: str) -> bool:
 
 
 def export_command(*, out: Path, home: HomeFolder = None, with_data: Flag = False) -> None:
-    """Write the peer's durable state as JSON: whose records it holds, offers, outcomes, sums.
+    """Write the peer's durable state as JSON: whose records it holds, offers, outcomes.
 
     No observation is written unless asked for, and never the key. The peer may be running.
     This is for looking only: a peer cannot be restored from it.

@@ -99,8 +99,8 @@ class ReadingOptions(TableReading):
     def print(self, signed: SignedResult, table: bytes) -> None:
         """Print the statistic, of the table that a result was read from."""
         from pairgossip.peer.specification.canonical_text import decode_spec
-        from pairgossip.peer.sums.batches import read_table
         from pairgossip.peer.sums.statistics import summary_of
+        from pairgossip.peer.sums.tables import read_table
 
         spec = decode_spec(signed.result.specification)
         if spec.has_noise:

@@ -11,7 +11,6 @@ from pairgossip.cli.outputs.files import check_outputs
 from pairgossip.cli.outputs.model import specified_model, versions, write_model
 from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.cli.peer.readings import ReadingOptions
-from pairgossip.cli.peer.signed import find_signed, write_signed_files
 from pairgossip.cli.peer.status import describe_eviction
 from pairgossip.errors import InputError
 from pairgossip.files import write_json_file
@@ -19,6 +18,7 @@ from pairgossip.files import write_json_file
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended
+    from pairgossip.peer.storage.folder import Home
 
 
 def result_command(
@@ -35,11 +35,9 @@ def result_command(
 ) -> None:
     """Write what the peer has found: a statistic, or a model that `pairgossip score` reads.
 
-    It is read from the peer's durable state, so the peer may be running or not; it goes on. What
-    earlier generations had found when they ended is in the file too. Where members compute sums,
-    all of them sign the result: --json and --html write it with their signatures, which
-    `pairgossip verify` checks anywhere. Each signed result is kept in the peer's folder for good,
-    whatever begins afterward.
+    In a study it is the answer to one of its questions, which is named by its number; without a
+    file it is printed. All members sign it: --json and --html write it with their signatures, which
+    `pairgossip verify` checks anywhere.
 
     Where the specification asks for a report, both hold it: the page its curves and figures, and
     the JSON file the figures beside the table of counts from which everybody computes them again.
@@ -47,37 +45,32 @@ def result_command(
     With --reading another statistic is read from the table of counts that all members have signed,
     which is kept in the peer's folder: nothing is sent, and nobody has to agree.
 
-    In a study it is the answer to one of its questions, which is named by its number; without a
-    file it is printed.
+    The peer of a single network writes what it has found with --out, and what earlier generations
+    had found when they ended.
 
     For example:
 
+        pairgossip peer result 3 --json result.json --html result.html
+        pairgossip peer result 3 --reading median
+        pairgossip peer result 3 --group f
         pairgossip peer result --out model.json
-        pairgossip peer result --json result.json --html result.html
-        pairgossip peer result --reading median
-        pairgossip peer result --group f
-        pairgossip peer result 3 --html result.html
 
     Parameters
     ----------
     number
-        Of a study, the question's number; it may be left out if only one is answered.
+        The question's number; it may be left out if only one is answered.
     out
         The JSON file to write.
     json
-        The JSON file to write with the signatures of all members, where they compute sums.
+        The JSON file to write with the signatures of all members.
     html
         The same as a page to read and to print.
     generation
-        Write what this generation had found when it ended; the first is 1. By default what the
-        present one has found.
+        In a single network, write what this generation had found when it ended; the first is 1.
+        By default what the present one has found.
     with_table
         Publish the table in the file of --json: `pairgossip verify --reading` reads it there.
     """
-    from pairgossip.peer.service.assembly import read_snapshot
-    from pairgossip.peer.signed_report import add_report, asks_report
-    from pairgossip.peer.storage.kept_tables import read_kept_table
-
     files = [file for file in (out, json, html) if file is not None]
     reading.check()
     if with_table and json is None:
@@ -86,6 +79,8 @@ def result_command(
         from pairgossip.cli.peer.answers import write_answer
         from pairgossip.study.service.reading import StudyReading
 
+        if generation is not None:
+            raise InputError("--generation is for a single network: name a question by its number.")
         check_outputs(files)
         write_answer(
             StudyReading(study),
@@ -96,43 +91,34 @@ def result_command(
             with_table=with_table,
             reading=reading,
         )
-        for file in files:
-            tell(f"Wrote {file}")
-        return
-    place = find_home(home)
-    if number is not None:
-        raise InputError("A question's number is for a study, and this is the peer of one run.")
-    if not files and not reading.is_asked:
-        raise InputError("Say where to write: give --out, --json or --html.")
-    check_outputs(files)
-    for sentence in describe_eviction(place):
-        tell(f"{sentence} What it had found before remains.")
-    if place.read_spec().is_sums:
-        signed = find_signed(place, generation)
-        if reading.is_asked:
-            reading.print(signed, read_kept_table(place, signed))
-        is_handed_on = json is not None or html is not None
-        if with_table or (is_handed_on and asks_report(signed.result)):
-            signed = add_report(signed, read_kept_table(place, signed))
-        write_signed_files(place, signed, out, json, html)
-    elif reading.is_asked:
-        raise InputError("--reading is of a table of counts, and this peer exchanges rows.")
-    elif out is None or json is not None or html is not None:
-        raise InputError(
-            "Only a result of sums is signed by all members, and this peer exchanges rows: give "
-            "--out alone."
-        )
     else:
-        _write(read_snapshot(place), out, generation)
+        if number is not None:
+            raise InputError("A question's number is for a study, and this is the peer of one run.")
+        if reading.is_asked or json is not None or html is not None or out is None:
+            raise InputError(
+                "Only the answers of a study are signed by all members and read from a table, and "
+                "this peer exchanges rows: give --out alone."
+            )
+        _write_own(find_home(home), out, generation)
     for file in files:
         tell(f"Wrote {file}")
+
+
+def _write_own(place: Home, out: Path, generation: int | None) -> None:
+    """Write what the peer of a single network has found."""
+    from pairgossip.peer.service.assembly import read_snapshot
+
+    check_outputs([out])
+    for sentence in describe_eviction(place):
+        tell(f"{sentence} What it had found before remains.")
+    _write(read_snapshot(place), out, generation)
 
 
 def _write(seen: PeerSnapshot, out: Path, generation: int | None) -> None:
     """Write what the peer itself has found."""
     result = _find(seen, generation)
     if seen.spec.loss is not None and len(result.estimate) == len(seen.spec.columns):
-        labels = sorted({row[-1] for row in seen.context.own_rows})  # a peer knows its own only
+        labels = sorted({row[-1] for row in seen.context.own})  # a peer knows its own only
         settings = {
             "peer": seen.identity.name,
             "exchanges": result.exchanges,
@@ -148,7 +134,7 @@ def _find(seen: PeerSnapshot, asked: int | None) -> Ended:
     from pairgossip.peer.protocol.messages import generation_ordinal
     from pairgossip.peer.service.status import ended_generation, follow, read_ended, status_of
 
-    generation = generation_ordinal(seen.saved.generation)
+    generation = generation_ordinal(seen.state.generation)
     if asked not in (None, generation):
         ended = {one.generation: one for one in read_ended(seen.home.ended, generation)}
         if asked not in ended:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, HomeFolder
-from pairgossip.cli.peer.folders import find_home, find_study_folder, is_answered_yes
+from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.errors import InputError
-from pairgossip.text import TLS, format_count, join_names, parse_address
+from pairgossip.text import TLS, format_count, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.invitations import Invitation
-    from pairgossip.peer.storage.folder import Home
 
 
 def invite_command(
@@ -40,7 +39,6 @@ def invite_command(
     """
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.identity.invitations import invitation
-    from pairgossip.peer.identity.relays import refuse_address
     from pairgossip.peer.service.assembly import read_snapshot
 
     if address is not None and unreachable:
@@ -52,9 +50,7 @@ def invite_command(
         return
     place = find_home(home)
     settings = place.read_settings()
-    refuse_address(address, settings.relay)
-    is_called = not unreachable and settings.relay is None
-    reached = (address or settings.listen) if is_called else None
+    reached = None if unreachable else address or settings.listen
     host, port = parse_address(reached or "", TLS) or ("", 0)
     if not address and host in ("0.0.0.0", "::"):
         raise InputError(
@@ -80,8 +76,7 @@ def join_command(
     rows and id are printed; compare the id with what the other side sees. Either all invitations
     are taken or none.
 
-    Let everybody join before the first sum. A peer that has contributed to one says what a longer
-    list means for it, and asks first. A study can be joined at any time, also while it runs.
+    A study can be joined at any time, also while it runs; it asks first.
 
     For example:
 
@@ -109,12 +104,9 @@ def join_command(
         return
     place = find_home(home)
     me, spec, members = load_identity(place.folder), place.read_spec(), place.read_members()
-    listed = members.names()
     all_invited = _read_others(invitations, me.id)
     for invited in all_invited:
         members = add_invited(members, me, spec, invited, is_neighbor=not not_a_neighbor)
-    if not yes:
-        _confirm_longer_list(place, [one.name for one in all_invited if one.id not in listed])
     members.save(place.members)
     role = "member" if not_a_neighbor else "neighbor"
     for invited in all_invited:
@@ -122,27 +114,6 @@ def join_command(
         write_line(f"{role} {invited.name}, {rows}, {invited.id}")
     if place.is_running():
         tell("Warning: This peer is running and knows of that after a restart only.")
-
-
-def _confirm_longer_list(place: Home, new: Sequence[str]) -> None:
-    """Ask before members are added to a list over which this peer has contributed to a sum."""
-    from pairgossip.peer.storage.journal_file import read_saved_state
-
-    state, _ = read_saved_state(place.state)
-    if not new or not state.summed:
-        return
-    names = join_names([f"'{name}'" for name in new])
-    meaning = (
-        "This peer has contributed to a sum: its result so far is kept, but with "
-        f"{names} on the list it contributes to no further sum of this folder, since the "
-        "difference would show what new members contribute."
-    )
-    refusal = (
-        f"{meaning} Nobody was taken up, since there is no terminal to ask on: give --yes, or "
-        "let all members begin again from new folders."
-    )
-    if not is_answered_yes([meaning], "Take them up all the same?", refusal):
-        raise InputError("Nobody was taken up: answer y, or give --yes, to take them up.")
 
 
 def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:

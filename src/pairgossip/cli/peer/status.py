@@ -17,17 +17,16 @@ from pairgossip.cli.console import (
 from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.errors import InputError
-from pairgossip.text import clean_text, format_count
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
-    from pairgossip.peer.service.status import Ended, NeighborStatus, RoundsStatus, Status
+    from pairgossip.peer.service.status import Ended, NeighborStatus, Status
     from pairgossip.peer.storage.folder import Home
-    from pairgossip.peer.storage.kept_results import KeptResult
 
 
 _MOST_SHOWN = 8
-"""Awaited members or entries of an estimate that are shown; the rest are left out."""
+"""Entries of an estimate that are shown; the rest are left out."""
 _MOST_ENDED_SHOWN = 3
 """Generations; the JSON has them all."""
 
@@ -62,7 +61,6 @@ def status_command(
     import msgspec
 
     from pairgossip.peer.reading import FolderReader
-    from pairgossip.peer.reports.catalog import has_statistic
     from pairgossip.peer.service.assembly import read_snapshot
     from pairgossip.peer.storage.growth import rows_waiting
 
@@ -73,23 +71,15 @@ def status_command(
         output().file.write(MetricsPages(seen.status).get("/metrics")[2].decode())
         return None
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
-    status, waiting = seen.status(), rows_waiting(place, seen.saved.rows)
-    kept: list[KeptResult] = []
-    damaged: list[str] = []
-    if place.results.exists():  # else nothing of sums is loaded, where rows are exchanged
-        from pairgossip.peer.storage.kept_results import list_kept
-
-        kept, damaged = list_kept(place)
-    problems = list(dict.fromkeys((*describe_eviction(place), *damaged, *status.problems)))
+    status, waiting = seen.status(), rows_waiting(place, seen.state.rows)
+    problems = list(dict.fromkeys((*describe_eviction(place), *status.problems)))
     if json:
         write_json({
             **msgspec.to_builtins(status),
             "problems": problems,
-            "results": [_summary(one) for one in kept],
             "running": is_running,
             "state": state,
             "rows_waiting": waiting,
-            "sources": place.read_settings().sources,
             "privacy_budgets": _budgets(place),
         })  # fmt: skip
         return None
@@ -98,11 +88,9 @@ def status_command(
     added = [("added rows", f"{waiting}, taken up when the peer runs")] if waiting else []
     without = f", without {', '.join(status.evicted)}" if status.evicted else ""
     rows = [
-        (status.measure, _estimate(status))
-        if has_statistic(seen.spec)
-        else (str(seen.spec.report), _report(status)),
+        (status.measure, _estimate(status)),
         *_errors(status, seen.spec.kernel is not None),
-        *(_exchanges(status) if status.rounds is None else _rounds(status, status.rounds)),
+        *_exchanges(status),
         ("generation", f"{status.generation}{without}"),
         ("state", _state(status, state, is_running)),
         ("id", status.id),
@@ -110,13 +98,10 @@ def status_command(
             (f"generation {one.generation}", f"ended with {describe_ended(one)}")
             for one in status.ended[-_MOST_ENDED_SHOWN:]
         ),
-        *_kept(kept, seen.spec.hash),
         *added,
         *_privacy(seen, status),
     ]
     write_rows(("peer", status.name), rows, numbers=False)
-    for source in place.read_settings().sources:  # a table would cut a long path
-        write_line(f"Source: {clean_text(source, 1000)}")
     _write_neighbors(status)
     if status.counts:
         counts = [(name, format_value(count)) for name, count in sorted(status.counts.items())]
@@ -133,38 +118,6 @@ def describe_eviction(home: Home) -> list[str]:
     except InputError as problem:
         return [str(problem)]
     return [] if evicted is None else [evicted.sentence()]
-
-
-def _summary(kept: KeptResult) -> dict[str, object]:
-    """Return what a program needs to know of a kept result."""
-    result = kept.signed.result
-    when = kept.signed.kept
-    return {
-        "generation": kept.ordinal,
-        "value": result.value,
-        "members": len(result.members),
-        "rows": result.rows,
-        "kept": None if when is None else when.isoformat(),
-        "file": str(kept.path),
-    }
-
-
-def _kept(results: list[KeptResult], spec: str) -> list[tuple[str, str]]:
-    """Say which signed results are in the folder for good."""
-    from pairgossip.peer.signed_report import asks_report
-
-    lines = []
-    for one in results[-_MOST_ENDED_SHOWN:]:
-        result, when = one.signed.result, one.signed.kept
-        estimate = result.model or (() if result.value is None else (result.value,))
-        otherwise = "a report" if asks_report(result) else "unknown"
-        date = "" if when is None else f" on {when:%Y-%m-%d at %H:%M %Z}"
-        lines.append((
-            "kept result" if one.is_of(spec) else "another study",
-            f"generation {one.ordinal}: {_format_estimate(estimate) or otherwise}, signed by all "
-            f"{len(result.members)} members{date} ({one.path.parent.name}/{one.path.name})",
-        ))  # fmt: skip
-    return lines
 
 
 def _check(home: Home) -> int:
@@ -189,46 +142,10 @@ def _exchanges(status: Status) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _rounds(status: Status, rounds: RoundsStatus) -> list[tuple[str, str]]:
-    """Say how far a peer is that computes sums, and for whom it waits."""
-    covers = status.covers
-    together = f"which have {format_value(covers.of_rows)} rows together"
-    if rounds.is_finished:
-        if {"left out", "added no rows", "no table"} & dict(rounds.table).keys():
-            together = f"of whose rows {format_value(covers.of_rows)} are counted"
-        all_of = f"complete: of all {covers.of_members} members, {together}"
-        return [("sums", all_of), *rounds.table]
-    names = ", ".join(rounds.awaited[:_MOST_SHOWN])
-    more = ", ..." if len(rounds.awaited) > _MOST_SHOWN else ""
-    waits = [("waits for", f"{names}{more}")] if names else []  # a peer that has halted does not
-    return [
-        ("round", f"{rounds.round}, of {rounds.most} at most"),
-        ("has", f"contributions of {rounds.held} of {covers.of_members} members, {together}"),
-        *waits,
-    ]
-
-
 def _estimate(status: Status) -> str:
-    if status.estimate is None and status.rounds is not None:
-        if "no table" in dict(status.rounds.table):
-            return "unknown: no table was made"
-        if status.rounds.is_finished:
-            return "unknown: the rows of all members give no value"
-        return "unknown: not all members have contributed yet"
     if status.estimate is None:
         return "unknown: no exchange yet"
-    if status.rounds is not None and not status.rounds.is_finished:
-        return f"{_format_estimate(status.estimate)}, which not all members have signed yet"
     return _format_estimate(status.estimate)
-
-
-def _report(status: Status) -> str:
-    """Say whether a report without a statistic can be written."""
-    if status.rounds is None or not status.rounds.is_finished:
-        return "unknown: not all members have contributed yet"
-    if "no table" in dict(status.rounds.table):
-        return "unknown: no table was made"
-    return "known: pairgossip peer result --html writes its page"
 
 
 def _format_estimate(estimate: tuple[float, ...]) -> str:
@@ -238,15 +155,7 @@ def _format_estimate(estimate: tuple[float, ...]) -> str:
 
 def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     """Say how sure the estimate is: one line for each error, in its own words."""
-    from pairgossip.peer.sums.results import rounded_bracket
-
     lines = []
-    bracket = None if status.rounds is None else status.rounds.bracket
-    if bracket is not None and (rounded := rounded_bracket(*bracket, digits=6)) is not None:
-        low, high = rounded
-        said = "what the counts leave open"
-        ends = f"{format_value(low)} to {format_value(high)}"
-        lines.append(("certainly", f"{ends} over all rows ({said})"))
     if status.gossip_interval is not None:
         low, high = status.gossip_interval
         what = "rows" if status.privacy is None else "reports"
@@ -258,10 +167,8 @@ def _errors(status: Status, is_statistic: bool) -> list[tuple[str, str]]:
     if status.privacy is not None and is_statistic:
         size = "unknown yet"
         if status.privacy_error is not None:
-            bound = "at most " if status.rounds is None else ""
-            size = f"{bound}{_short(status.privacy_error)}"
-        what = "reports instead of rows" if status.rounds is None else "noise in the counts"
-        said = f"{what}; falls with rows and a larger epsilon"
+            size = f"at most {_short(status.privacy_error)}"
+        said = "reports instead of rows; falls with rows and a larger epsilon"
         lines.append(("privacy error", f"{size} ({said})"))
     return lines
 
@@ -273,16 +180,12 @@ def _sampling_error(status: Status) -> str:
     low, high = status.sampling_interval
     ends = " to ".join(format_ends(low, (low, high))[1:])
     error, level = _short(status.sampling_error), "95 %"
-    if status.privacy is not None and status.rounds is None:
+    if status.privacy is not None:
         error, level = f"at least {error}", "95 %, privacy error included"
-    is_noisy = status.rounds is not None and status.privacy_error is not None
-    has_bins = is_noisy or (status.rounds is not None and status.rounds.bracket is not None)
-    if has_bins:
-        level = f"95 %, with what counts leave open{' and privacy error' if is_noisy else ''}"
     if status.sampling_error is None:
         error = "too small to tell"
-    falls = "falls with rows" if has_bins else "falls with rows only"
-    return f"{error} ({level}: {ends} for the population the rows are drawn from; {falls})"
+    population = f"{ends} for the population the rows are drawn from"
+    return f"{error} ({level}: {population}; falls with rows only)"
 
 
 def _short(error: float | None) -> str:
@@ -295,12 +198,10 @@ def describe_ended(ended: Ended) -> str:
     errors = {"gossip error": ended.gossip_error, "sampling error": ended.sampling_error}
     sizes = [f"{name} {_short(error)}" for name, error in errors.items() if error is not None]
     facts, covers = ", ".join([_format_estimate(ended.estimate), *sizes]), ended.covers
-    how = f"from sums over all {covers.of_members} members"  # which take no exchange
-    if ended.exchanges:
-        how = (
-            f"after {format_count(ended.exchanges, 'exchange')}, with records of "
-            f"{covers.members} of {covers.of_members} members"
-        )
+    how = (
+        f"after {format_count(ended.exchanges, 'exchange')}, with records of "
+        f"{covers.members} of {covers.of_members} members"
+    )
     return f"{facts} ({how}, {format_value(covers.of_rows)} rows together)"
 
 

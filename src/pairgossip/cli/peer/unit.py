@@ -7,15 +7,11 @@ import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import output
 from pairgossip.cli.options import HomeFolder
 from pairgossip.cli.peer.folders import find_home, find_study_folder
 from pairgossip.errors import InputError
-
-if TYPE_CHECKING:
-    from pairgossip.peer.storage.folder import Home
 
 _TEMPLATE = "pairgossip-peer.service"
 _HOMES = (Path("/home"), Path("/root"), Path("/run/user"))
@@ -32,26 +28,19 @@ def unit_command(*, home: HomeFolder = None) -> None:
         pairgossip peer unit --home clinic-a > pairgossip-peer.service
     """
     study = find_study_folder(home)
-    written, sources = _places_of_run(find_home(home)) if study is None else _places_of(study)
+    written, sources = [find_home(home).folder.resolve()] if study is None else [], list[Path]()
+    if study is not None:
+        written, sources = _places_of(study)
     folder = written[0]
     template = (files("pairgossip.peer") / _TEMPLATE).read_text(encoding="utf-8")
     output().file.write(fill_in(template, _program(), written, *_owner(folder), sources))
 
 
-def _places_of_run(place: Home) -> tuple[list[Path], list[Path]]:
-    """Return the folders that the peer of a run writes to, its own first, and what it reads."""
-    from pairgossip.peer.storage.kept_ledgers import noise_ledger
-    from pairgossip.peer.storage.kept_releases import noted_registers
-
-    written = [place.folder.resolve()]
-    if place.read_spec().has_noise:
-        written.append(noise_ledger(place).parent)  # where it is replaced when noise is drawn
-    written += [one.parent for one in noted_registers(place)]
-    return list(dict.fromkeys(written)), [Path(one) for one in place.read_settings().sources]
-
-
 def _places_of(study: Path) -> tuple[list[Path], list[Path]]:
-    """Return the same of a study's member, who notes releases beside its sources."""
+    """Return the folders that a study's member writes to, its own first, and what it reads.
+
+    It notes releases beside its sources.
+    """
     from pairgossip.peer.bookkeeping.places import registers_of
     from pairgossip.study.site.folder import open_study
 

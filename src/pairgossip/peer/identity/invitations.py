@@ -45,9 +45,8 @@ def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -
     """Write the invitation of a peer as one line."""
     if address is not None:
         check_address(address)
-    told = spec.tell_size(rows)
     content = Invitation(
-        identity.name, identity.id, told, identity.certificate, address, spec.hash, spec.text
+        identity.name, identity.id, rows, identity.certificate, address, spec.hash, spec.text
     )
     body = msgspec.msgpack.encode(content)
     return write_armored(PREFIX, Sealed(body, identity.sign(_PURPOSE + body)))

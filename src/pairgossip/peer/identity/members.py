@@ -5,15 +5,12 @@ The context is what a real peer exchanges by: signed with its key, checked again
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, write_json_file
@@ -25,30 +22,12 @@ from pairgossip.peer.identity.certificates import (
     sealing_key_of,
 )
 from pairgossip.peer.identity.identity import Identity
-from pairgossip.peer.protocol import masks
 from pairgossip.peer.protocol.context import NO_CHANGES, Context
-from pairgossip.peer.protocol.held import Batch, Held, Own
-from pairgossip.peer.protocol.messages import (
-    FIRST_GENERATION,
-    MOST_ROWS,
-    Changes,
-    sums_frame_limit,
-)
-from pairgossip.peer.protocol.program import LEAST_MEMBERS as LEAST_MEMBERS
+from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows
 from pairgossip.peer.protocol.rules import Rule
-from pairgossip.peer.protocol.state import Released
-from pairgossip.peer.specification.local_part import program_for, rule_for
+from pairgossip.peer.specification.local_part import rule_for
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
-
-if TYPE_CHECKING:
-    from pairgossip.peer.sums.programs import SumsProgram
-
-KeepNoise = Callable[[NDArray[np.float64], Mapping[str, int], bytes, int], NDArray[np.int64]]
-"""``keep(rows, members, question, counts)``: what is added to counts in a sum over members."""
-LEAST_ROWS = 10
-"""Default for the least rows of a site and class behind a total, and of all but the largest
-member."""
 
 _LARGEST_ADDRESS = 300
 """Characters of an address; a longer one is refused."""
@@ -173,11 +152,6 @@ def check_address(address: str) -> str:
     return address
 
 
-def _without_ledger(*_: object) -> NDArray[np.int64]:
-    """Draw nothing: only a peer that runs contributes."""
-    raise InputError("Noise is drawn by a peer that runs, and kept in its ledger: run it.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class PeerContext(Context):
     """A context with the peer's identity, the list of members and the specification inside."""
@@ -185,42 +159,6 @@ class PeerContext(Context):
     identity: Identity
     members: Members
     agreed: Spec
-    least_members: int = LEAST_MEMBERS
-    """Fewer members than this are too few to hide among in a sum."""
-    least_rows: int = LEAST_ROWS
-    """Fewer rows of this site and class, or of all members but the largest, are too few."""
-    allow: tuple[str, ...] = ()
-    """Losses that the operator allows though their sums can locate a row."""
-    show: bool = False
-    """Whether this site shows its own line where sites are compared."""
-    noise: KeepNoise = _without_ledger
-    """Gives the noise of a sum, drawn once and kept, where the specification asks for it."""
-    release: Callable[[], None] | None = None
-    """Notes that something of the own rows is told, where tables of counts are released."""
-
-    @property
-    def most_rows(self) -> int:
-        """How many rows a member may have."""
-        return self.agreed.most_rows(len(self.rows))
-
-    @property
-    def held(self) -> Held:
-        """What the peer holds of its own rows, where sums are computed."""
-        return cast(Held, self.own)
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        """The peer's own rows, as far as its state keeps them where sums are computed."""
-        return self.held.batches if isinstance(self.own, Held) else ()
-
-    def own_digest(self) -> bytes:
-        """Return the digest of the peer's rows, which nobody else is told."""
-        return self.held.digest()
-
-    def before_release(self) -> None:
-        """Note that something of this peer's rows is told now; raise `InputError` to keep it."""
-        if self.release is not None:
-            self.release()
 
     def sign(self, payload: bytes) -> bytes:
         """Sign with the peer's key."""
@@ -236,20 +174,9 @@ class PeerContext(Context):
         certificates = {member.id: member.certificate for member in self.members.listed}
         return {**certificates, self.me: self.identity.certificate}
 
-    @cached_property
-    def frame_limit(self) -> int:
-        """How long a frame of this run can be."""
-        if not self.agreed.is_sums:
-            return super().frame_limit
-        return sums_frame_limit(self.make_program().longest, len(self.rows))
-
     def certificate_of(self, member: str) -> str:
         """Return the certificate of a member, or of the peer itself."""
         return self._certificates[member]
-
-    def agree(self, member: str) -> bytes:
-        """Return the secret that this peer shares with a member, or with nobody but itself."""
-        return self.identity.agree(sealing_key_of(self._certificates[member]))
 
     def name_member(self, member: str) -> str:
         """Return the name of a member, or its id if it is not listed any more."""
@@ -258,70 +185,6 @@ class PeerContext(Context):
     @cached_property
     def _names(self) -> Mapping[str, str]:
         return {**self.members.names(), self.me: self.identity.name}
-
-    def refusal(self) -> str | None:
-        """Say why this peer contributes nothing to a sum over too few."""
-        members = len(self.present_rows)
-        # A member can claim any number of rows, so the largest does not count.
-        rows = sum(self.present_rows.values()) - max(self.present_rows.values(), default=0)
-        if members < self.least_members:
-            return (
-                f"The run has only {format_count(members, 'member')}, and this peer contributes "
-                f"among {self.least_members} or more: wait for others to join, or change "
-                "least_members in peer.toml."
-            )
-        if members < (least := self.agreed.least_sites):
-            return (
-                f"The run has only {format_count(members, 'member')}, and rows are counted in "
-                f"blocks among {least} or more: wait for others to join, or agree on "
-                "algorithm.least_cell = 1, which counts cells as they are."
-            )
-        if rows < self.least_rows:
-            return (
-                f"All members but the largest together have {format_count(rows, 'row')}, and this "
-                f"peer contributes among {self.least_rows} or more: wait for more rows, or change "
-                "least_rows in peer.toml."
-            )
-        return self._refuse_own_rows
-
-    @cached_property
-    def _refuse_own_rows(self) -> str | None:
-        """Say why this site's rows are too few, or would show too much; None if they may count."""
-        from pairgossip.peer.sums.disclosure import check_own_rows
-
-        try:
-            if self.held.matrix is not None:
-                check_own_rows(self.agreed, self.held.matrix, self.least_rows, self.allow)
-        except InputError as problem:
-            return str(problem)
-        return None
-
-    def make_program(
-        self, generation: str = FIRST_GENERATION, released: Released | None = None
-    ) -> SumsProgram:
-        """Return what members compute of sums in this generation, from the beginning."""
-        own, members = self.held, self.present_rows
-
-        def noise(first: int, question: bytes, counts: int) -> NDArray[np.int64]:
-            return self.noise(own.rows[first:], members, question, counts)
-
-        salt = masks.draw_salt(self._secret, self.spec, generation, members)
-        return program_for(
-            self.agreed,
-            own,
-            members,
-            generation,
-            noise if self.agreed.has_noise else None,
-            released=released,
-            salt=salt,
-            me=self.me,
-            shows=self.show,
-        )
-
-    @cached_property
-    def _secret(self) -> bytes:
-        """What this peer shares with nobody but itself."""
-        return self.agree(self.me)
 
     @cached_property
     def rule(self) -> Rule:
@@ -338,7 +201,7 @@ class PeerContext(Context):
 def make_context(
     identity: Identity,
     spec: Spec,
-    own: Own,
+    own: Rows,
     members: Members,
     draw_seed: int = 0,
     changes: Changes = NO_CHANGES,
@@ -346,13 +209,12 @@ def make_context(
     """Put together everything that a peer exchanges by."""
     rows = {**{one.id: one.rows for one in members.listed}, identity.id: len(own)}
     context = PeerContext(
-        rounds_sizes=spec.rounds_sizes,
         me=identity.id,
         neighbors=tuple(member.id for member in members.neighbors()),
         spec=spec.hash,
         text=spec.text,
         own=own,
-        rows={member: spec.tell_size(count) for member, count in rows.items()},
+        rows=rows,
         limits=spec.limits,
         is_private=spec.is_private,
         draw_seed=draw_seed,

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Self
 
-import msgspec
-
-from pairgossip.peer.protocol.held import Batch, Own
 from pairgossip.peer.protocol.messages import (
-    FIRST_GENERATION,
-    MOST_ROWS,
     Changes,
     Growth,
     Notice,
@@ -25,12 +19,9 @@ from pairgossip.peer.protocol.messages import (
     signed_payload,
     with_signature,
 )
-from pairgossip.peer.protocol.program import round_size
 
 if TYPE_CHECKING:
-    from pairgossip.peer.protocol.program import Program
     from pairgossip.peer.protocol.rules import Rule
-    from pairgossip.peer.protocol.state import Released
 
 
 NO_CHANGES = Changes()
@@ -47,9 +38,8 @@ class Context(ABC):
     """The hash of the specification that all members run."""
     text: str
     """The specification itself."""
-    own: Own
-    """The peer's own rows, as they are used and as they travel; where sums are computed, what the
-    peer holds of them."""
+    own: Rows
+    """The peer's own rows, as they are used and as they travel."""
     rows: Mapping[str, int]
     """How many rows each member began with, this peer among them."""
     limits: tuple[tuple[float, float], ...]
@@ -57,8 +47,6 @@ class Context(ABC):
     is_private: bool = False
     """Whether rows are reports, and thus whole numbers."""
     draw_seed: int = 0
-    rounds_sizes: bool = False
-    """Whether others are told a rounded number of this peer's rows."""
     changes: Changes = NO_CHANGES
     """The changes of this generation to the list of members."""
 
@@ -75,37 +63,6 @@ class Context(ABC):
     def rule(self) -> Rule:
         """The local update of this peer's nodes in this generation."""
 
-    def agree(self, member: str) -> bytes:
-        """Return the secret that this peer shares with a member, or with nobody but itself."""
-        raise NotImplementedError
-
-    def own_digest(self) -> bytes:
-        """Return the digest of the peer's rows, which nobody else is told."""
-        return hashlib.sha256(msgspec.msgpack.encode(self.own)).digest()
-
-    @property
-    def most_rows(self) -> int:
-        """How many rows a member may have."""
-        return MOST_ROWS
-
-    @property
-    def own_rows(self) -> Rows:
-        """The peer's own rows, where rows travel."""
-        return cast(Rows, self.own)
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        """The peer's own rows, as far as its state keeps them where sums are computed."""
-        return ()
-
-    def refusal(self) -> str | None:
-        """Say why this peer contributes nothing in this generation; None if it does."""
-        return None
-
-    def before_release(self) -> None:
-        """Note that something of this peer's rows is told now; raise `InputError` to keep it."""
-        return
-
     def name_member(self, member: str) -> str:
         """Return what people call a member."""
         return member
@@ -113,20 +70,6 @@ class Context(ABC):
     def link_weight(self, neighbor: str) -> float:
         """Return how often the link to a neighbor rings beside others."""
         return 1.0
-
-    def make_program(
-        self, generation: str = FIRST_GENERATION, released: Released | None = None
-    ) -> Program:
-        """Return what members compute of sums in this generation, from the beginning.
-
-        ``released`` says how far this peer's rows were released before; None for not at all.
-        """
-        raise NotImplementedError
-
-    @property
-    def told_size(self) -> int:
-        """The number of this peer's rows that others are told."""
-        return round_size(len(self.own)) if self.rounds_sizes else len(self.own)
 
     @cached_property
     def present_rows(self) -> Mapping[str, int]:
@@ -147,7 +90,7 @@ class Context(ABC):
 
     def own_record(self, row: int, generation: str) -> Record:
         """Make the signed record of one of the peer's own rows."""
-        unsigned = Record(self.me, row, generation, self.own_rows[row], b"")
+        unsigned = Record(self.me, row, generation, self.own[row], b"")
         return with_signature(unsigned, self.spec, self.sign)
 
     def announce(self, generation: str, changes: Changes) -> Notice:
@@ -161,7 +104,7 @@ class Context(ABC):
 
     def claim_growth(self) -> Growth:
         """Sign that this peer has more rows than it began with."""
-        unsigned = Growth(self.me, self.rows[self.me], self.told_size, b"")
+        unsigned = Growth(self.me, self.rows[self.me], len(self.own), b"")
         return with_signature(unsigned, self.spec, self.sign)
 
     def is_genuine_growth(self, growth: Growth) -> bool:
@@ -181,6 +124,6 @@ class Context(ABC):
         first = {one.member: one.first for one in changes.grown}
         return replace(self, rows={**self.rows, **first}, changes=changes)
 
-    def with_own(self, own: Own) -> Self:
+    def with_own(self, own: Rows) -> Self:
         """Return the context of a peer that has these rows by now."""
         return replace(self, own=own)

@@ -80,20 +80,3 @@ class Event(StrEnum):
     REJECTING_MEMBER = "offers rejected: member"
     REJECTING_STALE = "offers rejected: stale"
     REJECTING_GENERATION = "offers rejected: generation"
-
-    # Rounds of sums
-    CONTRIBUTION_AHEAD = "contributions ahead of this peer"
-    CONTRIBUTION_AGAIN = "contributions received again"
-    CONTRIBUTION_OF_STRANGER = "refused: contribution of no member", True
-    CONTRIBUTION_NOT_GENUINE = "refused: contribution not genuine", True
-    OTHER_SET = "refused: set of other members", True
-    OTHER_LIST = "refused: another list of members", True
-    OTHER_TRANSCRIPT = "refused: contribution for another transcript", True
-    TRANSCRIPT_DIFFERS = "transcripts that differ"
-    REQUEST_UNANSWERED = "requests left unanswered: repeated too often"
-    NO_PROOF = "refused: no proof", True
-    LIE_PROVED = "lies proved"
-    ROUND_REPEATED = "rounds repeated: members asked differently"
-    EVICTION_WAITS = "evictions that wait for a result"
-    NOTICE_WAITS = "notices that wait for consent"
-    OTHER_AGREEMENT = "agreements to another generation"

@@ -171,7 +171,7 @@ class Exchange(Nodes):
     def begin_generation(self, notice: Notice) -> list[Action]:
         """Put every node's own record back, forget the rest, and notify the neighbors."""
         self.context = self.context.with_changes(notice.changes)
-        own = self.context.own_rows if len(self.context.own) != len(self.state.nodes) else None
+        own = self.context.own if len(self.context.own) != len(self.state.nodes) else None
         self.state = State(
             generation=notice.generation,
             evicted=notice.evicted,

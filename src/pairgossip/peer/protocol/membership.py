@@ -12,25 +12,24 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from pairgossip.peer.protocol.context import Context
 from pairgossip.peer.protocol.events import Event
-from pairgossip.peer.protocol.held import Own
 from pairgossip.peer.protocol.messages import (
+    MOST_TRAVELING,
     AnyMessage,
     BadFrame,
     Changes,
     Growth,
     Hello,
     Notice,
+    Rows,
     decode,
     is_consistent,
     next_generation,
 )
-from pairgossip.peer.protocol.state import Send, Standing
-
-_S = TypeVar("_S", bound=Standing)
+from pairgossip.peer.protocol.state import Send, State
 
 
 class RestoredBackup(Exception):
@@ -46,7 +45,7 @@ class BrokenInvariant(Exception):
 
 
 @dataclass
-class Membership(ABC, Generic[_S]):
+class Membership(ABC):
     """One peer among the members: hello, notices, evictions and growth.
 
     Events return actions, which are to be carried out in their order: what is saved with ``sync``
@@ -54,7 +53,7 @@ class Membership(ABC, Generic[_S]):
     """
 
     context: Context
-    state: _S
+    state: State
     counts: Counter[Event] = field(default_factory=Counter)
     """Events since the peer started."""
     agreed: set[str] = field(default_factory=set)
@@ -136,27 +135,13 @@ class Membership(ABC, Generic[_S]):
             return []  # nobody follows a generation that changes nothing
         return self._begin_with(Changes(evicted=tuple(members)))
 
-    def grow(self, own: Own) -> list[Any]:
+    def grow(self, own: Rows) -> list[Any]:
         """Begin a new generation in which this peer has more rows; ``own`` are all of them."""
         before = self.context.own
         if len(own) <= len(before) or own[: len(before)] != before:
             raise BrokenInvariant("the new rows do not begin with the old ones")
         self.context = self.context.with_own(own)
         return self._begin_with(Changes(grown=(self.context.claim_growth(),)))
-
-    def agree(self, generation: str) -> list[Any]:
-        """Note that this peer's operator agrees to a generation, where that takes agreement."""
-        return []
-
-    @property
-    def asks_consent(self) -> str | None:
-        """The generation that waits for this peer's operator; None if none does."""
-        return None
-
-    @property
-    def _latest(self) -> Standing | Notice:
-        """The latest generation that this peer knows of, and what has changed for it."""
-        return self.state
 
     # Agreement and generations
 
@@ -226,26 +211,17 @@ class Membership(ABC, Generic[_S]):
     def _is_genuine_growth(self, growth: Growth) -> bool:
         if growth in self.state.grown:
             return True
-        return growth.rows <= self.context.most_rows and self.context.is_genuine_growth(growth)
+        return growth.rows <= MOST_TRAVELING and self.context.is_genuine_growth(growth)
 
     def _follow(self, notice: Notice) -> list[Any]:
         """Begin the notice's generation, or one that follows both it and mine, or neither."""
-        later = self._combine(notice)
-        return [] if later is None else self.begin_generation(later)
-
-    def _combine(self, notice: Notice) -> Notice | None:
-        """Return the notice of a generation that follows both it and mine; None if mine does."""
-        latest, theirs = self._latest, notice.changes
-        mine = latest.changes
-        if notice.generation == latest.generation:
-            self.counts[Event.NOTICE_AGAIN] += 1
-            return None
-        if notice.generation > latest.generation and theirs.include(mine):
-            return notice
-        if notice.generation < latest.generation and mine.include(theirs):
+        mine, theirs = self.state.changes, notice.changes
+        if notice.generation > self.state.generation and theirs.include(mine):
+            return self.begin_generation(notice)
+        if notice.generation < self.state.generation and mine.include(theirs):
             self.counts[Event.NOTICE_OUTDATED] += 1
-            return None
-        return self._announce(mine.union(theirs), latest.generation, notice.generation)
+            return []
+        return self.begin_generation(self._announce(mine.union(theirs), notice.generation))
 
     def _announce(self, changes: Changes, *before: str) -> Notice:
         """Announce a generation with these changes, later than all these."""

@@ -17,7 +17,7 @@ import hashlib
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -31,8 +31,6 @@ MOST_ROWS = 1 << 40
 """Rows of one member; more are refused."""
 MOST_TRAVELING = 1_000_000
 """The same where rows travel."""
-MOST_ROUNDS = 1 << 16
-"""Rounds of one generation; more are refused."""
 _MOST_GENERATIONS = 1 << 30
 """Nobody can have begun more than this: the number fits into the digits of a name."""
 FIRST_GENERATION = "00000000"
@@ -40,17 +38,12 @@ FIRST_GENERATION = "00000000"
 _COUNT_DIGITS = len(FIRST_GENERATION)
 """Hexadecimal digits of a name that say how many generations there were before."""
 _LATER_GENERATION = re.compile(rf"[0-9a-f]{{{_COUNT_DIGITS + 64}}}")
-_ID = re.compile(r"[0-9a-z-]{1,64}")
-_MORE_LISTED = 16
-"""How many members more than twice as many a neighbor's list may have."""
 _MOST_REMEMBERED = 100_000
 """Genuine records remembered; beyond, all are forgotten and checked again."""
 _LARGEST_FRAME = 1 << 20
 """Bytes of a frame if the run sets no smaller limit; a longer one is refused."""
 _LARGEST_TEXT = 1 << 16
 """Characters of the specification in a hello; a longer one is refused."""
-LONGEST_PUBLIC = 1 << 17
-"""Bytes of the public part of a contribution; a longer one is refused."""
 _LARGEST_NUMBER = (1 << 63) - 1
 """Largest count of offers, which is the largest number that the database holds."""
 
@@ -175,62 +168,11 @@ class Notice(_Message, frozen=True, tag="notice"):
         return Changes(self.evicted, self.grown)
 
 
-class Contribution(_Message, frozen=True, tag="contribution"):
-    """A member's part of one round; the same wherever it travels."""
-
-    generation: str
-    round: int
-    member: str
-    transcript: bytes
-    """The digest of the members' list and of all rounds before: what the masks are made for."""
-    public: bytes
-    """The part in clear: the question of the round, or the member's own statement."""
-    words: bytes
-    """Masked numbers, 64 bits each; only their sum over all members tells anything."""
-    signature: bytes
-
-
-class Have(_Message, frozen=True, tag="have"):
-    """Tells how far the sender is: all rounds before this one, and these members' contributions."""
-
-    generation: str
-    round: int
-    transcript: bytes
-    held: bytes
-    """A bit for each member, in the order of their ids."""
-    wants_answer: bool
-
-
-class Want(_Message, frozen=True, tag="want"):
-    """Asks for the contributions of these members to a round."""
-
-    generation: str
-    round: int
-    members: bytes
-    """A bit for each member, in the order of their ids."""
-
-
-class Roster(_Message, frozen=True, tag="roster"):
-    """The members and their rows as the sender has them: sent to one that has another list."""
-
-    generation: str
-    rows: tuple[tuple[str, int], ...]
-
-
-class Proof(_Message, frozen=True, tag="proof"):
-    """Two different contributions of one member to one round, which no honest member signs."""
-
-    generation: str
-    first: Contribution
-    second: Contribution
-
-
-AnyMessage = Hello | Offer | Accept | Reject | Notice | Contribution | Have | Want | Roster | Proof
+AnyMessage = Hello | Offer | Accept | Reject | Notice
 # Tuples, since a union would be made anew at every look at a message.
 _WITH_MASS = (Offer, Accept)
 _OF_EXCHANGES = (Offer, Accept, Reject)
-_OF_ROUNDS = (Contribution, Have, Want)
-_Signed = TypeVar("_Signed", Record, Growth, Notice, Contribution)
+_Signed = TypeVar("_Signed", Record, Growth, Notice)
 
 
 def with_signature(unsigned: _Signed, spec: str, sign: Callable[[bytes], bytes]) -> _Signed:
@@ -238,7 +180,7 @@ def with_signature(unsigned: _Signed, spec: str, sign: Callable[[bytes], bytes])
     return msgspec.structs.replace(unsigned, signature=sign(signed_payload(unsigned, spec)))
 
 
-def signed_payload(said: Record | Growth | Notice | Contribution, spec: str) -> bytes:
+def signed_payload(said: Record | Growth | Notice, spec: str) -> bytes:
     """Return what is signed: all that is said, and the specification that it is said for.
 
     It begins with what it is, so that no signature made for something else is ever taken for it.
@@ -252,9 +194,6 @@ def signed_payload(said: Record | Growth | Notice | Contribution, spec: str) -> 
         case Notice():
             kind = b"notice"
             content = (said.announcer, said.generation, said.evicted, said.grown)
-        case Contribution():
-            kind, place = b"contribution", (said.member, said.generation, said.round)
-            content = (*place, said.transcript, said.public, said.words)
     return b"pairgossip %b 2\x00" % kind + msgspec.msgpack.encode((spec, *content))
 
 
@@ -354,21 +293,6 @@ def next_generation(generations: Iterable[str], changes: Changes) -> str:
     return generation_name(1 + max(map(generations_before, generations)), *changes)
 
 
-def is_roster(rows: Sequence[tuple[str, int]], members: int) -> bool:
-    """Return whether this may be a neighbor's list, if this peer lists this many members.
-
-    Each id stands there once, in order. Lists differ by a few members that one has joined and the
-    other has not yet; a list that is much longer is refused.
-    """
-    ids = [member for member, _ in rows]
-    return (
-        len(rows) <= 2 * members + _MORE_LISTED
-        and ids == sorted(set(ids))
-        and all(_ID.fullmatch(member) for member in ids)
-        and all(1 <= count <= MOST_ROWS for _, count in rows)
-    )
-
-
 class BadFrame(ValueError):
     """A frame that is not a message: too long, malformed, or with numbers that are not finite."""
 
@@ -403,19 +327,12 @@ def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
         raise BadFrame(Event.MALFORMED)
     if isinstance(message, _OF_EXCHANGES) and not 1 <= message.seq <= _LARGEST_NUMBER:
         raise BadFrame(Event.MALFORMED)
-    if isinstance(message, _OF_ROUNDS) and not 0 <= message.round <= MOST_ROUNDS:
-        raise BadFrame(Event.MALFORMED)
     return message
 
 
 def frame_limit(columns: int, mass: int, members: int = 0) -> int:
     """Return how long a frame of a run can be: sizes follow from specification and members."""
     return _LARGEST_TEXT + 512 + 9 * (columns + mass) + 96 * 64 + 256 * members
-
-
-def sums_frame_limit(words: int, members: int) -> int:
-    """Return how long a frame of a run of sums can be: a proof holds two contributions."""
-    return _LARGEST_TEXT + 256 * members + 2 * (8 * words + LONGEST_PUBLIC + 1024)
 
 
 def _is_finite(message: Offer | Accept) -> bool:

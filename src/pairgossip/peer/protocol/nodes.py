@@ -28,7 +28,7 @@ def picks_per_exchange(rows: int) -> int:
 
 
 @dataclass
-class Nodes(Membership[State]):
+class Nodes(Membership):
     """The nodes in a peer's state, one for each of its rows."""
 
     @property
@@ -100,7 +100,7 @@ class Nodes(Membership[State]):
         updated = {}
         for row, node in exchanged.items():
             is_own = (node.record.origin, node.record.row) == (self.context.me, row)
-            own = self.context.own_rows[row]
+            own = self.context.own[row]
             mass, private = self.context.rule.update(
                 node.mass, node.private, own, node.record.value, is_own
             )
@@ -114,7 +114,7 @@ class Nodes(Membership[State]):
 def first_state(context: Context) -> State:
     """Return the state of a peer that has never run: every node holds its own record."""
     return State(
-        FIRST_GENERATION,
+        generation=FIRST_GENERATION,
         seq=0,
         nodes=first_nodes(context, FIRST_GENERATION),
         pending={},

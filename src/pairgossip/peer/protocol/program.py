@@ -6,20 +6,20 @@ the sums so far. It does no input or output, so the same program runs in simulat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from pairgossip.peer.protocol.state import Released
 
 Words = NDArray[np.uint64]
 """Numbers modulo 2^64, which add up exactly whatever their order."""
 LEAST_MEMBERS = 3
 """With two, each learns the other's numbers from the sum."""
+LEAST_ROWS = 10
+"""Default for the least rows of a site and class behind a total, and of all but the largest
+member."""
 LEAST_SITES = LEAST_MEMBERS + 1
 """Members that add rows in blocks at least, or no table is made: one of them may only say so."""
 SIZE_STEP = 10
@@ -34,8 +34,6 @@ def round_size(rows: int) -> int:
 class Kind(Enum):
     """The purpose of a round."""
 
-    CARDS = "cards"
-    """Every member commits to its rows; nothing else begins before all have."""
     SUM = "sum"
     """Every member contributes numbers, masked, of which the sum becomes known."""
     EXCHANGE = "exchange"
@@ -53,28 +51,8 @@ class Ask(NamedTuple):
     words: int = 0
 
 
-class PartialResult(NamedTuple):
-    """The result of a program so far; None where a number is unknown."""
-
-    estimate: tuple[float, ...]
-    """The statistic as the only entry, or a model's parameters."""
-    sampling_error: float | None = None
-    sampling_interval: tuple[float, float] | None = None
-    bracket: tuple[float, float] | None = None
-    """Between which values the statistic of all rows lies for certain."""
-    privacy_error: float | None = None
-
-
 class Disagreement(Exception):
     """Another member asks for something else than this one, and not by a rounding."""
-
-
-class OtherTables(Disagreement):
-    """Members go on from another table than this one."""
-
-    def __init__(self, members: tuple[str, ...]) -> None:
-        super().__init__("another table")
-        self.members = members
 
 
 class Rounds(Protocol):
@@ -100,23 +78,14 @@ class Rounds(Protocol):
         """Go on with the sum of all members' numbers."""
 
 
-class Program(Rounds, Protocol):
-    """The computation of a generation, the first of whose rounds is the members' cards."""
+def pack(words: Words) -> bytes:
+    """Write words as they travel."""
+    return words.astype("<u8").tobytes()
 
-    @property
-    def longest(self) -> int:
-        """How many words a contribution has at most."""
 
-    @property
-    def partial_result(self) -> PartialResult | None:
-        """The result so far; None before the sums that it is read from."""
-
-    @property
-    def released(self) -> Released:
-        """How far this member's rows are released once it has contributed to the present round."""
-
-    def card(self) -> bytes:
-        """Return what this member tells all others before any sum, beside its commitment."""
-
-    def take_cards(self, cards: Mapping[str, bytes]) -> None:
-        """Go on with what all members tell; raise `OtherTables` if there is no common ground."""
+def add_up(contributions: Iterable[bytes], words: int) -> Words:
+    """Add contributions of this length modulo 2^64."""
+    total = np.zeros(words, dtype=np.uint64)
+    for packed in contributions:
+        total += np.frombuffer(packed, dtype="<u8")
+    return total

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
-from pairgossip.peer.protocol.held import Batch
 from pairgossip.peer.protocol.messages import (
     AnyMessage,
     Changes,
-    Contribution,
     Growth,
     Mass,
-    Proof,
     Record,
 )
 
@@ -50,59 +47,10 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """The state of every protocol: the generation, and its changes."""
-
-    generation: str
-    evicted: tuple[str, ...] = ()
-    notice: bytes = b""
-    """The frame that began this generation, for neighbors that have not heard of it."""
-    grown: tuple[Growth, ...] = ()
-    """Members with more rows than at first, as the notice tells them."""
-
-    @property
-    def evictions(self) -> Collection[str]:
-        """The members whose eviction asks nothing more of this peer's operator."""
-        return self.evicted
-
-    @property
-    def rows(self) -> int:
-        """How many rows of its own the peer has."""
-        return 0
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """The rows as nodes of the network, where rows travel."""
-        return ()
-
-    def fits(self, context: Context) -> bool:
-        """Return whether this can be the state of a peer in a context."""
-        return True
-
-    @property
-    def summed_in(self) -> str:
-        """The last generation in which this peer has contributed to a sum; empty if none."""
-        return ""
-
-    @property
-    def batches(self) -> tuple[Batch, ...]:
-        """The rows, as far as a peer knows them without its sources."""
-        return ()
-
-    @property
-    def summed(self) -> Mapping[str, int]:
-        """How many rows each member had in that generation."""
-        return {}
-
-    @property
-    def changes(self) -> Changes:
-        """The changes of this generation to the list of members."""
-        return Changes(self.evicted, self.grown)
-
-
-class State(Standing, frozen=True, kw_only=True):
+class State(msgspec.Struct, frozen=True):
     """Everything durable of a peer that exchanges rows, but the identity and the data."""
 
+    generation: str
     seq: int
     nodes: Sequence[Node]
     """A `Vector`, so that the state before an exchange and the one after share nearly all."""
@@ -113,11 +61,21 @@ class State(Standing, frozen=True, kw_only=True):
     """Exchanges in this generation in which this peer took part; also what it draws lots by."""
     left_out: int = 0
     """Exchanges after which no two rows were free to exchange locally."""
+    evicted: tuple[str, ...] = ()
+    notice: bytes = b""
+    """The frame that began this generation, for neighbors that have not heard of it."""
+    grown: tuple[Growth, ...] = ()
+    """Members with more rows than at first, as the notice tells them."""
 
     @property
     def rows(self) -> int:
         """How many rows of its own the peer has."""
         return len(self.nodes)
+
+    @property
+    def changes(self) -> Changes:
+        """The changes of this generation to the list of members."""
+        return Changes(self.evicted, self.grown)
 
     def fits(self, context: Context) -> bool:
         """Return whether every node has as many numbers as the run keeps of a row."""
@@ -128,99 +86,6 @@ class State(Standing, frozen=True, kw_only=True):
     def frozen(self) -> list[int]:
         """The rows that offers in doubt concern, in order."""
         return sorted(pending.node for pending in self.pending.values())
-
-
-Place = tuple[int, str]
-"""The round and the member of a contribution."""
-
-
-class Consent(NamedTuple):
-    """The changes since the members' list to which a peer's own operator has agreed."""
-
-    evicted: tuple[str, ...] = ()
-    rows: tuple[tuple[str, int], ...] = ()
-    """How many rows members may have: exactly as many, each member once."""
-    generation: str = ""
-    """The last generation that was agreed to as a whole; empty if there is none."""
-
-    def with_changes(
-        self, evicted: Iterable[str] = (), rows: Iterable[tuple[str, int]] = ()
-    ) -> Consent:
-        """Return a consent to these changes too."""
-        return self._replace(
-            evicted=tuple(sorted({*self.evicted, *evicted})),
-            rows=tuple(sorted(dict((*self.rows, *rows)).items())),
-        )
-
-
-class Counted(NamedTuple):
-    """A table that members have counted together, and how far it holds a peer's own rows."""
-
-    table: bytes = b""
-    """Empty if there is none."""
-    rows: int = 0
-    """The first rows of the peer's own, up to here, are in it."""
-
-
-class Released(NamedTuple):
-    """How far a peer's rows are released: each is counted once, in whatever generation.
-
-    Rows are released in parts, each of which is counted by itself and the same for ever: whoever
-    knows two sums learns from their difference whole parts, and nothing within them.
-    """
-
-    finished: Counted = Counted()
-    """The last table that all members have signed, as far as this peer knows."""
-    stated: Counted = Counted()
-    """The last table that this peer has signed; somebody may have all signatures of it."""
-    parts: tuple[int, ...] = ()
-    """Where the parts end that were contributed after the finished table."""
-    waiting: int = 0
-    """Rows up to here that are in no part were told to be too few."""
-    present: tuple[Counted, Counted] | None = None
-    """In the present generation: the table that it goes on from, and the one that was signed."""
-    is_summed: bool = False
-    """Whether the peer has contributed, zeros included, to a sum after the table it signed last."""
-    shows: bool | None = None
-    """Where sites are compared, whether a card has told that this one shows its line; None before.
-    """
-
-    def leave(self, *, is_finished: bool) -> Released:
-        """Return the same for the next generation."""
-        if self.present is None:
-            return self
-        base, stated = self.present
-        finished = stated if is_finished else base
-        parts = tuple(end for end in self.parts if end > finished.rows)
-        is_summed = self.is_summed and base != self.stated
-        return Released(finished, stated, parts, self.waiting, None, is_summed, self.shows)
-
-
-class SumsState(Standing, frozen=True, kw_only=True):
-    """Everything durable of a peer that computes sums, but the identity and the data."""
-
-    rows: int
-    """How many rows of its own the peer has."""
-    batches: tuple[Batch, ...] = ()
-    """These rows, as far as a peer knows them without its sources."""
-    contributions: Mapping[Place, Contribution] = {}
-    proof: Proof | None = None
-    """That a member has lied, after which nothing goes on but an eviction."""
-    summed_in: str = ""
-    """The last generation in which this peer has contributed to a sum; empty if there is none."""
-    summed: Mapping[str, int] = {}
-    """How many rows each member had in that generation."""
-    consent: Consent = Consent()
-    """The changes to which this peer's own operator has agreed."""
-    next_notice: bytes = b""
-    """The frame of a later generation, which waits for this peer's operator; empty if none does."""
-    released: Released = Released()
-    """How far this peer's rows are released, where each is counted once."""
-
-    @property
-    def evictions(self) -> Collection[str]:
-        """The members whose eviction asks nothing more of this peer's operator."""
-        return set(self.evicted) & set(self.consent.evicted)
 
 
 _BITS = 5
@@ -346,22 +211,3 @@ class Answered(NamedTuple):
 
 
 Action = Send | Save | RepeatLater | Answered
-
-
-class SaveSums(NamedTuple):
-    """Save this state: what is common to all rounds, and these contributions."""
-
-    state: SumsState
-    sync: bool
-    """Whether it must be on the disk before the next action."""
-    added: tuple[Place, ...] = ()
-    everything: bool = False
-    has_more_rows: bool = False
-    """Whether rows were added since the last save."""
-
-
-class ContactSoon(NamedTuple):
-    """Call `Rounds.contact` in a moment: there is news, and more may follow."""
-
-
-SumsAction = Send | SaveSums | ContactSoon

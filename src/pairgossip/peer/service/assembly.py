@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import msgspec
 
@@ -16,19 +15,16 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
-from pairgossip.peer.protocol.program import SIZE_STEP
-from pairgossip.peer.protocol.state import Standing, State, SumsState
+from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.memory import give_back_memory
-from pairgossip.peer.service.status import Problem, Status, describe, read_ended, read_status
+from pairgossip.peer.service.status import Problem, Status, read_ended, read_status, status_of
 from pairgossip.peer.specification.agreement import link_name
 from pairgossip.peer.specification.checks import check_link_names
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.storage.accounting import accounting_of
-from pairgossip.peer.storage.folder import Home, OperatorSettings, check_agreed
+from pairgossip.peer.storage.folder import Home, OperatorSettings
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.peer.storage.journal_file import read_saved_state
-from pairgossip.peer.storage.kept_ledgers import noise_ledger
-from pairgossip.peer.storage.row_keeping import keeping_of, other_part
+from pairgossip.peer.storage.row_keeping import other_part, read_in_force, read_to_run
 
 _MOST_EARLY = 5
 """Members whose certificates are not valid yet that are named; more are only counted."""
@@ -40,20 +36,7 @@ class PeerSnapshot:
 
     home: Home
     context: PeerContext
-    saved: State | SumsState
-
-    @property
-    def state(self) -> State:
-        """The state of a peer that exchanges rows."""
-        assert isinstance(self.saved, State)
-        return self.saved
-
-    @property
-    def sums(self) -> SumsState:
-        """The state of a peer that computes sums; raise `InputError` for another."""
-        if not isinstance(self.saved, SumsState):
-            raise InputError("This peer computes no sums: there is nothing to agree to.")
-        return self.saved
+    state: State
 
     @property
     def identity(self) -> Identity:
@@ -74,7 +57,7 @@ class PeerSnapshot:
         """Return what the peer last said of itself, or else what its disk says."""
         status = read_status(self.home.status)
         if status is None or status.id != self.context.me:
-            status = describe(self.context, self.saved)
+            status = status_of(self.context, self.state)
         return msgspec.structs.replace(status, ended=read_ended(self.home.ended, status.generation))
 
 
@@ -106,7 +89,6 @@ def assemble(home: Home) -> Assembly:
             "right, join again from a new folder."
         )
     spec, members = home.read_spec(), home.read_members()
-    check_agreed(spec, settings)
     _check_members(home, identity, members)
     journal = SqliteJournal(home.state, settings.power_safe, create=False)
     try:
@@ -117,30 +99,14 @@ def assemble(home: Home) -> Assembly:
             raise InputError(
                 f"{home.state} is incomplete: run peer init again; a backup of it cannot go on."
             )
-        own, changed = keeping_of(home).read_to_run(about, identity, state)
+        own = read_to_run(home, about)
         context = make_context(identity, spec, own, members, int(seed), state.changes)
-        context = replace(
-            context,
-            least_members=settings.least_members,
-            least_rows=settings.least_rows,
-            allow=settings.allow,
-            show=settings.show,
-        )
-        accounting = accounting_of(spec, home.data, budget=settings.budget)
-        if noise := accounting.keep_noise(lambda: noise_ledger(home)):
-            context = replace(context, noise=noise)
-        if spec.rounds_sizes:
-            from pairgossip.peer.storage.kept_releases import catch_up_releases, tell_releases
-
-            catch_up_releases(home)
-            context = replace(context, release=partial(tell_releases, home))
         _check_state(home, context, state)
     except BaseException:
         journal.close()
         raise
     give_back_memory()
-    problems = (*([changed] if changed else ()), *_problems(context, state))
-    return Assembly(home, context, state, settings, journal, problems)
+    return Assembly(home, context, state, settings, journal, tuple(_problems(context, state)))
 
 
 def _check_members(home: Home, identity: Identity, members: Members) -> None:
@@ -163,19 +129,18 @@ def _check_unchanged(home: Home, about: Mapping[str, str], identity: Identity, s
             raise other_part(home, file)
 
 
-def _check_state(home: Home, context: PeerContext, state: State | SumsState) -> None:
+def _check_state(home: Home, context: PeerContext, state: State) -> None:
     if state.rows != len(context.own) or not state.fits(context):
         raise InputError(
             f"{home.state} is not of this run: put the right one back, or run peer init again."
         )
 
 
-def _problems(context: PeerContext, state: Standing) -> list[str]:
+def _problems(context: PeerContext, state: State) -> list[str]:
     """Find what the operator should see to."""
     problems, spec = list[str](), context.agreed
     total = sum(context.rows.values())  # as they began: what was added since is on top of it
-    unknown = (SIZE_STEP - 1) * len(context.rows) if context.rounds_sizes else 0
-    if spec.members is not None and not total <= spec.members <= total + unknown:
+    if spec.members is not None and spec.members != total:
         problems.append(
             f"The members known here have {total} rows in all, but the specification says "
             f"{spec.members}: join the others, or agree on another number."
@@ -250,7 +215,7 @@ def read_snapshot(home: Home) -> PeerSnapshot:
     spec, members, own = (
         home.read_spec(),
         home.read_members(),
-        keeping_of(home).read_in_force(state),
+        read_in_force(home, state),
     )
     context = make_context(identity, spec, own, members, changes=state.changes)
     return PeerSnapshot(home, context, state)

@@ -20,7 +20,7 @@ from pairgossip.peer.identity.members import Member, PeerContext
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.membership import Membership
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
-from pairgossip.peer.protocol.state import Save, SaveSums, Standing
+from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.addresses import NameLookup, host_name
 from pairgossip.peer.service.assembly import Assembly, untimely_certificates
 from pairgossip.peer.service.log import Log
@@ -58,15 +58,15 @@ _MOST_LOGGED = 8
 class Reporter(ABC):
     """Follows one peer, in its thread."""
 
-    def __init__(self, parts: Assembly, protocol: Membership[Any], log: Log) -> None:
+    def __init__(self, parts: Assembly, protocol: Membership, log: Log) -> None:
         self._parts = parts
         self._protocol = protocol
         self._log = log
-        self._generation = parts.saved.generation
+        self._generation = parts.state.generation
         self._ended = read_ended(parts.home.ended, generation_ordinal(self._generation))
         self._heard_at: dict[str, float] = {}
         self._changed_at: float | None = None
-        """When the last exchange was, or the last contribution came."""
+        """When the last exchange was."""
         self._started = time.time()
         self._started_at = time.monotonic()
         self._fatal: str | None = None
@@ -105,11 +105,6 @@ class Reporter(ABC):
         """Say who does not answer or has gone, and what that means."""
 
     @property
-    def _is_quiet(self) -> bool:
-        """Whether neighbors have nothing left to say."""
-        return False
-
-    @property
     def _context(self) -> PeerContext:
         context = self._protocol.context
         assert isinstance(context, PeerContext)
@@ -118,7 +113,7 @@ class Reporter(ABC):
     def _name(self, member: str) -> str:
         return self._context.name_member(member)
 
-    def save(self, change: Save | SaveSums) -> None:
+    def save(self, change: Save) -> None:
         """Write a change to the peer's journal, and take note of it, as a `runtime.Journal`."""
         is_new = change.state.generation != self._generation
         if is_new:
@@ -231,7 +226,7 @@ class Reporter(ABC):
             away=member.id in self._protocol.away,
         )
 
-    def _log_generation(self, state: Standing) -> None:
+    def _log_generation(self, state: State) -> None:
         """A new generation: with fewer members, or more rows, or both."""
         notice = decode(state.notice)
         assert isinstance(notice, Notice)
@@ -262,16 +257,13 @@ class Reporter(ABC):
         problems += [Problem(self._disagreement(*one)) for one in disagreeing.items()]
         problems += [Problem(self._unlisted(*one)) for one in sorted(unlisted.items())]
         last = max(self._heard_at.values(), default=self._started_at)
-        is_alone = now - last > LONELY and not self._is_quiet and self._fatal is None
+        is_alone = now - last > LONELY and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
-            other, relay = "other " if versions else "", self._parts.settings.relay
-            ways = "the addresses in members.json"
-            if relay is not None:
-                ways = f"the relay at {relay}, its list of members"
+            other = "other " if versions else ""
             lonely = (
                 f"No {other}neighbor was heard of for {now - last:.0f} seconds: see that they run, "
-                f"that they have joined this peer and not evicted it, and that {ways} and the "
-                "clocks of all machines are right."
+                f"that they have joined this peer and not evicted it, and that the addresses in "
+                "members.json and the clocks of all machines are right."
             )
             problems.append(Problem(lonely, ("alone", other)))
         ends = (self._unwritten, self._fatal)
@@ -280,23 +272,15 @@ class Reporter(ABC):
     def _find_unresolved(self) -> dict[str, str]:
         """Find the neighbors that are not connected and have a name that does not resolve."""
         exempt = {*self._connected, *self._protocol.state.evicted}
-        relay = self._parts.settings.relay
         names = {
             one.id: name
             for one in self._parts.members.neighbors()
-            if one.id not in exempt and (name := host_name(relay or one.address)) is not None
+            if one.id not in exempt and (name := host_name(one.address)) is not None
         }
         unresolved = self._lookup.find_unresolved(set(names.values()))
         return {one: name for one, name in names.items() if name in unresolved}
 
     def _unresolved_names(self) -> list[Problem]:
-        if self._unresolved and self._parts.settings.relay is not None:
-            name = next(iter(self._unresolved.values()))
-            sentence = (
-                f"The name {name} of the relay does not resolve on this machine: check relay in "
-                "peer.toml, or this machine's name service."
-            )
-            return [Problem(sentence, ("relay", name))]
         problems = [
             Problem(
                 f"The name {name} in the address of '{self._name(one)}' does not resolve "
@@ -375,7 +359,7 @@ class Reporter(ABC):
 
 def last_status(parts: Assembly) -> Status | None:
     """Return what was told in this generation before a restart: for display, it may be lost."""
-    now = parts.identity.id, generation_ordinal(parts.saved.generation)
+    now = parts.identity.id, generation_ordinal(parts.state.generation)
     with contextlib.suppress(InputError):
         status = read_status(parts.home.status)
         if status is not None and (status.id, status.generation) == now:

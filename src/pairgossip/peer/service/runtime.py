@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import math
 import random
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Protocol
 
 from pairgossip.peer.protocol.exchange import Exchange
-from pairgossip.peer.protocol.held import Own
-from pairgossip.peer.protocol.membership import BrokenInvariant, Membership
-from pairgossip.peer.protocol.messages import encode
-from pairgossip.peer.protocol.state import Answered, RepeatLater, Save, SaveSums, Send
+from pairgossip.peer.protocol.membership import BrokenInvariant
+from pairgossip.peer.protocol.messages import Rows, encode
+from pairgossip.peer.protocol.state import Action, Answered, RepeatLater, Save, Send
 
 _FIRST_WAIT = 0.2
 """Seconds until an unanswered message is repeated, at least."""
 _LONGEST_WAIT = 30.0
 """Seconds between repetitions, at most."""
-_SAVES = (Save, SaveSums)
 _DRAWN_AGAIN = 5.0
 """How many times sooner than usual the clock rings after a neighbor was busy."""
 _WAIT_PER_ROUND_TRIP = 4.0
@@ -33,7 +30,7 @@ _WAIT_PER_ROUND_TRIP = 4.0
 class Journal(Protocol):
     """Durable memory."""
 
-    def save(self, change: Any) -> None:
+    def save(self, change: Save) -> None:
         """Write a change down, in one transaction; raise if that fails."""
 
 
@@ -42,78 +39,6 @@ class Link(Protocol):
 
     def send(self, to: str, frame: bytes) -> None:
         """Send a frame without waiting; it may be lost, repeated or overtaken."""
-
-
-_P = TypeVar("_P", bound="Membership[Any]")
-
-
-@dataclass
-class Runtime(ABC, Generic[_P]):
-    """Drives one peer's side of a protocol; all times are monotonic seconds."""
-
-    protocol: _P
-    journal: Journal
-    link: Link
-    chance: random.Random
-    _has_failed: bool = field(default=False, init=False)
-
-    @abstractmethod
-    def start(self, now: float) -> None:
-        """Begin, or go on after a restart."""
-
-    @abstractmethod
-    def received(self, sender: str, frame: bytes, now: float) -> None:
-        """Take a frame from a neighbor."""
-
-    @abstractmethod
-    def due(self) -> float:
-        """When `advance` is to be called next."""
-
-    @abstractmethod
-    def advance(self, now: float) -> None:
-        """Do what is due."""
-
-    @abstractmethod
-    def finish(self, now: float) -> None:
-        """Begin nothing any more; answer still, and end what is in flight."""
-
-    @property
-    @abstractmethod
-    def in_flight(self) -> set[str]:
-        """Neighbors whose answers should be waited for before the peer ends."""
-
-    @abstractmethod
-    def waiting(self, now: float) -> dict[str, float]:
-        """Return how many seconds each neighbor has left something unanswered."""
-
-    def evict(self, members: Sequence[str], now: float) -> None:
-        """Begin a new generation without these members."""
-        self._carry_out(self.protocol.evict(members), now)
-
-    def grow(self, own: Own, now: float) -> None:
-        """Begin a new generation in which this peer has more rows: all of them are given."""
-        self._carry_out(self.protocol.grow(own), now)
-
-    def agree(self, generation: str, now: float) -> None:
-        """Contribute to sums in this generation too, whatever has changed for it."""
-        self._carry_out(self.protocol.agree(generation), now)
-
-    def _carry_out(self, actions: list[Any], now: float) -> None:
-        if self._has_failed:  # what is in memory was never written down: tell nobody of it
-            raise BrokenInvariant("the state could not be saved; only the saved one may go on")
-        for action in actions:
-            if isinstance(action, _SAVES):
-                self._has_failed = True
-                self.journal.save(action)
-                self._has_failed = False
-            elif isinstance(action, Send):
-                self.link.send(action.to, encode(action.message))
-            else:
-                self._schedule(action, now)
-
-    @abstractmethod
-    def _schedule(self, action: Any, now: float) -> None:
-        """Note when something is to be done."""
 
 
 @dataclass
@@ -126,9 +51,16 @@ class _Asked:
 
 
 @dataclass
-class ExchangeRuntime(Runtime[Exchange]):
-    """Drives exchanges of rows: neighbors are drawn by a clock that rings at random."""
+class ExchangeRuntime:
+    """Drives one peer's exchanges: neighbors are drawn by a clock that rings at random.
 
+    All times are monotonic seconds.
+    """
+
+    protocol: Exchange
+    journal: Journal
+    link: Link
+    chance: random.Random
     rate: float
     """Rings per second and link of weight 1; each of its sides rings half as often."""
     is_ringing: bool = True
@@ -138,6 +70,7 @@ class ExchangeRuntime(Runtime[Exchange]):
     _asked: dict[str, _Asked] = field(default_factory=dict)
     _greets_again_at: dict[str, float] = field(default_factory=dict)
     _round_trips: dict[str, float] = field(default_factory=dict)
+    _has_failed: bool = field(default=False, init=False)
 
     def start(self, now: float) -> None:
         """Begin, or go on after a restart."""
@@ -191,12 +124,12 @@ class ExchangeRuntime(Runtime[Exchange]):
 
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
-        super().evict(members, now)
+        self._carry_out(self.protocol.evict(members), now)
         self._update_timers(now)
 
-    def grow(self, own: Own, now: float) -> None:
+    def grow(self, own: Rows, now: float) -> None:
         """Begin a new generation in which this peer has more rows: all of them are given."""
-        super().grow(own, now)
+        self._carry_out(self.protocol.grow(own), now)
         self._update_timers(now)
 
     def finish(self, now: float) -> None:
@@ -237,6 +170,19 @@ class ExchangeRuntime(Runtime[Exchange]):
         if self.is_ringing and self._weight:
             soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._weight)
             self.rings_at = min(self.rings_at, now + soon)
+
+    def _carry_out(self, actions: list[Action], now: float) -> None:
+        if self._has_failed:  # what is in memory was never written down: tell nobody of it
+            raise BrokenInvariant("the state could not be saved; only the saved one may go on")
+        for action in actions:
+            if isinstance(action, Save):
+                self._has_failed = True
+                self.journal.save(action)
+                self._has_failed = False
+            elif isinstance(action, Send):
+                self.link.send(action.to, encode(action.message))
+            else:
+                self._schedule(action, now)
 
     def _schedule(self, action: RepeatLater | Answered, now: float) -> None:
         if isinstance(action, Answered):

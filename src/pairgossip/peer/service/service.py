@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pairgossip.errors import InputError
 from pairgossip.files import is_full, unwritable
@@ -21,29 +21,23 @@ from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import (
     BrokenInvariant,
     ForgottenRows,
-    Membership,
     RestoredBackup,
 )
-from pairgossip.peer.protocol.messages import generation_ordinal
-from pairgossip.peer.protocol.state import Standing
+from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log
-from pairgossip.peer.service.relay_link import open_link
-from pairgossip.peer.service.reporter import Reporter
-from pairgossip.peer.service.runtime import ExchangeRuntime, Link, Runtime
+from pairgossip.peer.service.runtime import ExchangeRuntime, Link
 from pairgossip.peer.service.stopping import EXIT_FAILED as EXIT_FAILED
 from pairgossip.peer.service.stopping import EXIT_UNFIT as EXIT_UNFIT
 from pairgossip.peer.service.stopping import stop_on_signals
 from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
-from pairgossip.peer.specification.keys import EXCHANGE, SUMS
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,
     note_eviction,
     read_eviction,
-    requested_agreements,
     requested_evictions,
 )
 from pairgossip.peer.storage.growth import finish_interrupted_growth, take_up_rows
@@ -96,12 +90,12 @@ def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
 def connect(parts: Assembly, on_frame: OnFrame) -> ZenohLink:
     """Open the network of a peer."""
     home, limit = parts.home, parts.context.frame_limit
-    neighbors = _admitted(parts, parts.saved)
+    neighbors = _admitted(parts, parts.state)
     site = Site(parts.identity.id, neighbors, home.cert, home.key, parts.settings.listen, limit)
-    return open_link(site, parts.identity, on_frame, parts.settings.relay, home.relay)
+    return ZenohLink(site, parts.identity, on_frame)
 
 
-def _admitted(parts: Assembly, state: Standing) -> tuple[Member, ...]:
+def _admitted(parts: Assembly, state: State) -> tuple[Member, ...]:
     """Return the neighbors that may connect to a peer in this state, at this time."""
     return admissible(parts.members.neighbors(), state.evicted)
 
@@ -118,16 +112,17 @@ class PeerService:
         self._inbox = Inbox()
         self._stops = 0
         self._tick_at = 0.0
-        self._admitted = self._next_admitted = _admitted(parts, parts.saved)
+        self._admitted = self._next_admitted = _admitted(parts, parts.state)
         self._connected: set[str] = set()
         self._network = connecting(parts, self._inbox.put)
         self._crowd = Crowd(self._network, self._log)
-        self._protocol: Membership[Any]
-        self._reporter: Reporter
-        self._runtime: Runtime[Any]
         try:
-            start = _STARTS[parts.spec.algorithm.name]
-            self._protocol, self._reporter, self._runtime = start(parts, self._network, self._log)
+            self._protocol = Exchange(parts.context, parts.state)
+            self._reporter = ExchangeReporter(parts, self._protocol, self._log)
+            rate, chance = parts.spec.algorithm.rate, random.SystemRandom()
+            self._runtime = ExchangeRuntime(
+                self._protocol, self._reporter, self._network, chance, rate
+            )
             self._reporter.serve(parts.settings.metrics)
         except BaseException:
             self._network.close()
@@ -195,7 +190,6 @@ class PeerService:
             self._admit()
             self._evict(now)
             self._grow(now)
-            self._agree(now)
             self._report()
 
     def _finish(self) -> None:
@@ -227,7 +221,7 @@ class PeerService:
         """Carry out requests since the last tick."""
         asked = requested_evictions(self._parts.home)
         members = self._parts.members.names()
-        new = [one for one in asked if one in members and one not in self._protocol.state.evictions]
+        new = [one for one in asked if one in members and one not in self._protocol.state.evicted]
         if new:
             self._runtime.evict(new, now)
             for member in new:
@@ -242,18 +236,6 @@ class PeerService:
             if rows is not None:
                 self._runtime.grow(rows, now)
                 self._log.info("added rows", added=len(rows) - len(before), rows=len(rows))
-
-    def _agree(self, now: float) -> None:
-        """Take note of what the operator has agreed to since the last tick."""
-        for generation in requested_agreements(self._parts.home):
-            if generation == self._protocol.asks_consent:
-                self._runtime.agree(generation, now)
-                self._log.warning(
-                    "agreed to a further sum", generation=generation_ordinal(generation)
-                )
-            else:
-                self._log.warning("nothing was agreed to: another generation has begun since")
-            (self._parts.home.agreements / generation).unlink(missing_ok=True)
 
     def _report(self, *, is_last: bool = False) -> None:
         counts = {
@@ -287,27 +269,3 @@ class PeerService:
             f"{evidence} the state is a restored backup or a copy. Have the others run peer evict "
             f"{self._parts.settings.name}, and join again from a new folder."
         )
-
-
-_Started = tuple[Membership[Any], Reporter, Runtime[Any]]
-
-
-def _start_exchange(parts: Assembly, network: _Network, log: Log) -> _Started:
-    exchange, chance = Exchange(parts.context, parts.state), random.SystemRandom()
-    reporter = ExchangeReporter(parts, exchange, log)
-    rate = parts.spec.algorithm.rate
-    return exchange, reporter, ExchangeRuntime(exchange, reporter, network, chance, rate)
-
-
-def _start_sums(parts: Assembly, network: _Network, log: Log) -> _Started:
-    # Only here, so that a device whose rows travel loads nothing of sums.
-    from pairgossip.peer.protocol.rounds import Rounds
-    from pairgossip.peer.service.sums_service import RoundsRuntime, SumsReporter
-
-    rounds, chance = Rounds(parts.context, parts.sums), random.SystemRandom()
-    reporter = SumsReporter(parts, rounds, log)
-    return rounds, reporter, RoundsRuntime(rounds, reporter, network, chance)
-
-
-_STARTS = {EXCHANGE: _start_exchange, SUMS: _start_sums}
-"""What makes the state machine, reporter and clock of a peer, by the algorithm."""

@@ -34,19 +34,6 @@ class ShownNeighbor(msgspec.Struct, frozen=True, omit_defaults=True):
     silence_seconds: Annotated[float | None, says("Since its last frame.")] = None
 
 
-class ShownRounds(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far sums are."""
-
-    round: Annotated[int, says("Of sums, from 0, in which members commit to their rows.")]
-    rounds_most: Annotated[int, says("How many rounds there are at most.")]
-    round_held: Annotated[int, says("Contributions to this round that are here.")]
-    rounds_finished: Annotated[bool, says("Whether all members have signed the result.")]
-    bracket: Annotated[
-        Ends | None, says("Where the value over all rows lies for certain: from low to high.")
-    ] = None
-    round_kind: Annotated[str, says("What this round is for.", "kind")] = ""
-
-
 class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A peer in numbers; None where a number is not known."""
 
@@ -69,15 +56,12 @@ class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     sampling_interval: Annotated[
         Ends | None, says("Covers the population's value at 95 %: from low to high.")
     ] = None
-    privacy_error: Annotated[
-        float | None, says("What reports bring at most, or noise in sums.")
-    ] = None
+    privacy_error: Annotated[float | None, says("What reports bring at most.")] = None
     members_met: Annotated[int, says("Members whose records were met.")]
     members: Annotated[int, says("Members that take part.")]
     rows: Annotated[int, says("Rows of the members that take part.")]
     staleness_seconds: Annotated[float | None, says("Since the last exchange.")] = None
     pending: Annotated[int, says("Offers that wait for their answers.")] = 0
-    rounds: ShownRounds | None = None
     problems: Annotated[int, says("Things to look at: see peer status.")] = 0
     status_timestamp_seconds: Annotated[float | None, says("When the status was written.")] = None
     evicted: Annotated[int, says("Members evicted.")] = 0
@@ -146,7 +130,6 @@ def _split(label: str, value: Any) -> Iterator[tuple[str, dict[str, str], float]
 
 def show(status: Status) -> Shown:
     """Return what is shown of a peer's status."""
-    rounds = status.rounds
     return Shown(
         events=status.counts,
         refused=status.refused,
@@ -158,11 +141,6 @@ def show(status: Status) -> Shown:
         rows=status.covers.of_rows,
         staleness_seconds=status.staleness,
         pending=status.pending,
-        rounds=None
-        if rounds is None
-        else ShownRounds(
-            rounds.round, rounds.most, rounds.held, rounds.is_finished, rounds.bracket, rounds.kind
-        ),
         problems=len(status.problems),
         status_timestamp_seconds=status.updated or None,
         evicted=len(status.evicted),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,16 +11,14 @@ import msgspec
 
 from pairgossip import files
 from pairgossip.peer.protocol.messages import generation_ordinal
-from pairgossip.peer.protocol.state import Standing, State, SumsState
+from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.errors import Errors, errors_of, readout_of, rows_of_others
 from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
-    from pairgossip.peer.protocol.rounds import Rounds
     from pairgossip.peer.service.shown import Shown
-    from pairgossip.peer.sums.results import Result
 
 
 _LARGEST_STATUS = 8 << 20
@@ -59,27 +57,6 @@ class NeighborStatus(msgspec.Struct, frozen=True):
     """The version that it speaks, if that is not this peer's."""
     away: bool = False
     """Whether its connection is gone or it does not answer: it is offered nothing meanwhile."""
-
-
-class RoundsStatus(msgspec.Struct, frozen=True):
-    """How far a peer is that computes sums."""
-
-    round: int
-    """From 0, in which members commit to their rows."""
-    most: int
-    """How many rounds there are at most."""
-    held: int
-    """How many contributions to this round are here."""
-    awaited: tuple[str, ...]
-    """Whose are not: names, or ids of those whose names are not known."""
-    is_finished: bool
-    """Whether all members have signed the result."""
-    bracket: tuple[float, float] | None = None
-    """Between which values the statistic of all rows lies for certain."""
-    kind: str = ""
-    """The purpose of this round, as in `program.Kind`; empty once all rounds have ended."""
-    table: tuple[tuple[str, str], ...] = ()
-    """Whose rows the table counts that the result is read from, in words, each with its name."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -150,8 +127,6 @@ class Status(Errors, frozen=True):
     """The promise about every row; the gossip error is then about the reports' value."""
     ended: tuple[Ended, ...] = ()
     """The estimates of the generations before, the latest last."""
-    rounds: RoundsStatus | None = None
-    """Where sums are computed: how far that is."""
 
     @property
     def is_ready(self) -> bool:
@@ -203,56 +178,6 @@ def status_of(
         "heard_of": heard_of,
         **errors_of(context, state, seen, heard_of).as_fields(),
     }
-    return _make_status(context, state, {**facts, **more})
-
-
-def sums_status(context: PeerContext, rounds: Rounds, **more: Any) -> Status:
-    """Describe a peer that computes sums by how far its rounds are."""
-    awaited, partial = rounds.awaited, rounds.program.partial_result
-    is_stated = rounds.ask is None and rounds.halt is None
-    here = [one for one in rounds.members if one not in awaited]
-    facts: dict[str, Any] = {"estimate": None, "covers": coverage(context, here)}
-    result = _find_result(rounds)
-    if partial is not None:
-        covers = coverage(context, rounds.members)
-        if result is not None and result.table is not None:  # members' own numbers are rounded
-            covers = msgspec.structs.replace(covers, of_rows=result.rows)
-        facts = {
-            "estimate": partial.estimate,
-            "covers": covers,
-            "sampling_error": partial.sampling_error,
-            "sampling_interval": partial.sampling_interval,
-            "privacy_error": partial.privacy_error,
-        }
-    facts["rounds"] = RoundsStatus(
-        rounds.round,
-        rounds.program.most_rounds,
-        len(here),
-        tuple(map(context.name_member, awaited)),
-        is_stated,
-        None if partial is None else partial.bracket,
-        "" if rounds.ask is None else rounds.ask.kind.value,
-        _describe_table(context, result),
-    )
-    facts |= {"exchanges": 0, "pending": 0, "done": is_stated}
-    return _make_status(context, rounds.state, {**facts, **more})
-
-
-def _find_result(rounds: Rounds) -> Result | None:
-    """Return the result that a program on sums has come to; None if there is none yet."""
-    from pairgossip.peer.sums.programs import SumsProgram
-
-    return rounds.program.result if isinstance(rounds.program, SumsProgram) else None
-
-
-def _describe_table(context: PeerContext, result: Result | None) -> tuple[tuple[str, str], ...]:
-    if result is None:
-        return ()
-    return tuple(result.describe_table({one: context.name_member(one) for one in result.members}))
-
-
-def _make_status(context: PeerContext, state: Standing, facts: Mapping[str, Any]) -> Status:
-    """Describe a peer by facts, and by those that all have, whether they run or not."""
     spec = context.agreed
     common = {
         "name": context.identity.name,
@@ -268,25 +193,13 @@ def _make_status(context: PeerContext, state: Standing, facts: Mapping[str, Any]
         "counts": {},
         "privacy": spec.guarantee,
     }
-    return Status(**{**common, **facts})
-
-
-def describe(context: PeerContext, state: State | SumsState) -> Status:
-    """Describe a peer by its disk alone."""
-    make: Any = {State: status_of, SumsState: _describe_sums}[type(state)]
-    return make(context, state)
-
-
-def _describe_sums(context: PeerContext, state: SumsState) -> Status:
-    from pairgossip.peer.protocol.rounds import Rounds
-
-    return sums_status(context, Rounds(context, state))
+    return Status(**{**common, **facts, **more})
 
 
 def ended_generation(status: Status) -> Ended | None:
     """Return what to keep of a generation that ends with this status; None if it found nothing."""
-    if status.estimate is None or not (status.rounds is None or status.rounds.is_finished):
-        return None  # what not all members have signed is no result
+    if status.estimate is None:
+        return None
     return Ended(
         status.generation,
         status.estimate,

@@ -185,12 +185,6 @@ class Spec(Strict, frozen=True):
     """Whether members add noise to what they contribute."""
     is_private: ClassVar[bool] = False
     """Whether reports of rows travel in place of the rows."""
-    rounds_sizes: ClassVar[bool] = False
-    """Whether others are told rounded numbers of rows: where tables of counts are released."""
-    needs_rows: ClassVar[bool] = True
-    """Whether a peer that runs needs its rows, and not only their counts."""
-    sums_anew: ClassVar[bool] = False
-    """Whether rows that were added are summed together with those before."""
 
     @abstractmethod
     def check(self) -> None:
@@ -199,10 +193,6 @@ class Spec(Strict, frozen=True):
     @abstractmethod
     def leaves(self) -> list[str]:
         """Say in sentences what a run sends from a member's machine, and what others learn."""
-
-    @abstractmethod
-    def most_rows(self, members: int) -> int:
-        """Return how many rows a member may have among so many."""
 
     def complete(self) -> Spec:
         """Fill in defaults that depend on other keys."""
@@ -224,10 +214,6 @@ class Spec(Strict, frozen=True):
         """The name of the kernel or the loss, as in the catalog."""
         return self.measure.name
 
-    def tell_size(self, rows: int) -> int:
-        """Return the number of rows that others are told of a member with this many."""
-        return rows
-
     @property
     def least_sites(self) -> int:
         """Among how many members at least rows are counted in blocks; 0 without blocks."""
@@ -237,11 +223,6 @@ class Spec(Strict, frozen=True):
     def guarantee(self) -> str | None:
         """What is promised about every row, in one sentence; None if nothing is."""
         return None
-
-    @property
-    def cost_of_sum(self) -> str:
-        """What a further sum costs the rows, in words; empty if nothing."""
-        return ""
 
     @property
     def mechanism(self) -> RandomizedResponse | None:

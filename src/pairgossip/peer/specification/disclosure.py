@@ -156,10 +156,10 @@ _TWO_RUNS = "From two runs that differ by your rows alone, everybody could work 
 
 def _describe_mask(spec: Spec) -> str:
     """Say what others learn from a member's contributions, and how exactly its number of rows."""
-    rows = "how many rows you have" + (", rounded down to tens" if spec.rounds_sizes else "")
     return (
-        f"Each of your contributions is masked: others learn their sum over all members, and "
-        f"{rows}; only all other members together could work out yours."
+        "Each of your contributions is masked: others learn their sum over all members, and how "
+        "many rows you have, rounded down to tens; only all other members together could work out "
+        "yours."
     )
 
 

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel, as_kernel
 from pairgossip.losses import GeneralLoss, Loss
-from pairgossip.peer.protocol.messages import MOST_ROWS, MOST_TRAVELING
-from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, round_size
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES
 from pairgossip.peer.specification.agreement import Spec
 from pairgossip.peer.specification.checks import (
     check_exchange,
@@ -64,10 +63,6 @@ class RowsSpec(Spec, frozen=True):
         from pairgossip.peer.specification.disclosure import describe_rows
 
         return describe_rows(self)
-
-    def most_rows(self, members: int) -> int:
-        """Return how many rows a member may have: those that travel."""
-        return MOST_TRAVELING
 
 
 class ReportsSpec(RowsSpec, frozen=True, kw_only=True):
@@ -161,9 +156,6 @@ class _SumsSpec(Spec, frozen=True):
 class CountsSpec(_SumsSpec, frozen=True):
     """A statistic is read from counts of rows in cells."""
 
-    rounds_sizes: ClassVar[bool] = True
-    needs_rows: ClassVar[bool] = False
-
     def check(self) -> None:
         """Raise `InputError` for values that make no run of this kind."""
         from pairgossip.peer.specification.sums_checks import check_statistic
@@ -194,14 +186,6 @@ class CountsSpec(_SumsSpec, frozen=True):
         from pairgossip.peer.specification.disclosure import describe_counts
 
         return describe_counts(self)
-
-    def most_rows(self, members: int) -> int:
-        """Return how many rows a member may have."""
-        return MOST_ROWS
-
-    def tell_size(self, rows: int) -> int:
-        """Return the number of rows that others are told of a member with this many: rounded."""
-        return round_size(rows)
 
     @property
     def least_sites(self) -> int:
@@ -244,7 +228,6 @@ class NoisySpec(CountsSpec, frozen=True, kw_only=True):
 
     noise: SumsNoise
     has_noise: ClassVar[bool] = True
-    needs_rows: ClassVar[bool] = True
 
     def check_protection(self) -> None:
         """Raise `InputError` for noise that hides nothing, or goes with nothing else."""
@@ -271,19 +254,9 @@ class NoisySpec(CountsSpec, frozen=True, kw_only=True):
             f"epsilon {self.noise.epsilon:g} allows"
         )
 
-    @property
-    def cost_of_sum(self) -> str:
-        """What a further sum costs the rows, in words."""
-        return (
-            "noise is drawn for rows that no signed table counts yet, which costs each an epsilon "
-            f"of {self.noise.epsilon:g}"
-        )
-
 
 class ModelSpec(_SumsSpec, frozen=True):
     """A model is learned from sums over rows."""
-
-    sums_anew: ClassVar[bool] = True
 
     def check(self) -> None:
         """Raise `InputError` for values that make no run of this kind."""
@@ -302,9 +275,3 @@ class ModelSpec(_SumsSpec, frozen=True):
         from pairgossip.peer.specification.disclosure import describe_model
 
         return describe_model(self)
-
-    def most_rows(self, members: int) -> int:
-        """Return how many rows a member may have among so many: all together have their place."""
-        from pairgossip.peer.sums.programs import MOST_TOGETHER
-
-        return MOST_TOGETHER // members

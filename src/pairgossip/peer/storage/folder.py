@@ -1,17 +1,15 @@
 """A peer's folder: one process, one peer, one folder that only its owner can enter.
 
-It also holds requests of the operator, which the peer carries out when it runs: to evict a member,
-or to contribute to a further sum in the generation that the operator saw. A request is a file that
-stays until the change is on the disk, so it survives a crash, and works whether or not the peer
-runs. A peer that learns of its own eviction keeps that here too: the others no longer let it
-connect, so that after a restart nobody could tell it again.
+It also holds requests of the operator to evict a member, which the peer carries out when it runs.
+A request is a file that stays until the change is on the disk, so it survives a crash, and works
+whether or not the peer runs. A peer that learns of its own eviction keeps that here too: the others
+no longer let it connect, so that after a restart nobody could tell it again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -26,10 +24,10 @@ from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes, refuse_open_l
 from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE
 from pairgossip.peer.identity.certificates import check_name, is_id
 from pairgossip.peer.identity.identity import missing_file
-from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, Members, check_address
-from pairgossip.peer.protocol.messages import Rows, is_generation
+from pairgossip.peer.identity.members import Members, check_address
+from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.specification.checks import wrong_kind
-from pairgossip.peer.specification.spec import Spec, read_spec
+from pairgossip.peer.specification.spec import Spec, parse_unchecked, read_spec
 from pairgossip.peer.storage.rows import read_copy
 from pairgossip.text import parse_address
 
@@ -37,11 +35,27 @@ DEFAULT_LISTEN = "tls/0.0.0.0:7447"
 HOME_VARIABLE = "PAIRGOSSIP_HOME"
 """Names the peer's folder, where a command is told none."""
 _PREFIX = "PAIRGOSSIP_"
-_BY_ENVIRONMENT = (
-    *("listen", "metrics", "power_safe"),
-    *("least_members", "least_rows", "least_cell", "budget"),
-)
+_BY_ENVIRONMENT = ("listen", "metrics", "power_safe")
 """Settings that variables may change; a peer's name stands in its certificate."""
+
+
+_FORMER = frozenset(
+    [
+        "least_members",
+        "least_rows",
+        "least_cell",
+        "allow",
+        "show",
+        "row_id",
+        "same",
+        "budget",
+        "source",
+        "batch",
+        "relay",
+    ]
+)
+"""Settings of runs on sums, which a study computes now: they are ignored in folders that have them.
+"""
 
 
 class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,37 +67,6 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether to wait for the disk where a loss of power could otherwise undo an exchange."""
     metrics: str | None = None
     """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
-    least_members: int = LEAST_MEMBERS
-    """Where sums are computed: contribute to none over fewer members."""
-    least_rows: int = LEAST_ROWS
-    """Where sums are computed: the least rows of this site and class behind a total, and of all
-    members but the largest together."""
-    least_cell: int = 1
-    """Where tables of counts are released: refuse texts that count fewer rows than this."""
-    allow: tuple[str, ...] = ()
-    """Where sums are computed: kernels and losses allowed though their sums can locate a row."""
-    show: bool = False
-    """Where sites are compared: show this site's own statistic to all members, with its error."""
-    row_id: str | None = None
-    """Where tables of counts are released: the column of the data file that tells rows apart."""
-    same: tuple[tuple[str, ...], ...] = ()
-    """Where tables of counts are released: columns that are functions of one another."""
-    budget: float | None = None
-    """Where noise is added to sums: how much epsilon a row may spend in all; None for what the
-    ledger says."""
-    source: str | None = None
-    """Where sums are computed: the file or folder that the rows are read from, never copied."""
-    batch: Mapping[str, str] = {}
-    """Where sums are computed: the sources of rows that were added, by "2", "3", ..."""
-    relay: str | None = None
-    """Where a site that cannot be called meets the others, such as tls/relay.example:443; it then
-    listens nowhere. The relay's certificate is in relay.pem."""
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The sources of all rows, in their order."""
-        first = () if self.source is None else (self.source,)
-        return (*first, *(self.batch[str(2 + at)] for at in range(len(self.batch))))
 
 
 class Home:
@@ -95,28 +78,23 @@ class Home:
         self.spec = self.folder / "spec.toml"
         self.data = self.folder / "data.csv"
         self.next_data = self.folder / "data.next.csv"
-        self.next_sources = self.folder / "sources.next"
         self.key = self.folder / "key.pem"
         self.cert = self.folder / "cert.pem"
-        self.relay = self.folder / "relay.pem"
         self.members = self.folder / "members.json"
         self.state = self.folder / "state.sqlite"
         self.status = self.folder / "status.json"
         self.ledgers = self.folder / "ledgers.json"
-        self.releases = self.folder / "releases.json"
         self.ended = self.folder / "ended.json"
-        self.results = self.folder / "results"
-        self.tables = self.folder / "tables"
         self.evicted = self.folder / "evicted.json"
         self.lock_file = self.folder / "peer.lock"
         self.evictions = self.folder / "evict"
-        self.agreements = self.folder / "agree"
 
     def read_settings(self) -> OperatorSettings:
         """Read the operator's settings, or say what is wrong with them."""
         content = read_bytes(self.peer, LARGEST_TOML)
         with explain_settings(self.peer):
             table = parse_toml(content.decode())
+            table = {key: value for key, value in table.items() if key not in _FORMER}
             for key in table:
                 if key not in OperatorSettings.__struct_fields__:
                     raise unknown_name("key", key, OperatorSettings.__struct_fields__)
@@ -176,8 +154,20 @@ def open_home(folder: str | PathLike[str]) -> Home:
     for file in (home.peer, home.spec, home.key, home.cert, home.members):
         if not file.is_file():
             raise missing_file(file)
+    if _asks_sums(home.spec):
+        raise InputError(
+            f"{home.folder} is of a single run on sums, which members of a study compute now: make "
+            f"a member of it with pairgossip peer init --from {home.folder} --source FILE."
+        )
     home.read_settings()
     return home
+
+
+def _asks_sums(file: Path) -> bool:
+    """Return whether a specification, of an earlier version too, asks for sums."""
+    with contextlib.suppress(UnicodeDecodeError):
+        return parse_unchecked(read_bytes(file, LARGEST_TOML).decode("utf-8-sig")).is_sums
+    return False
 
 
 def check_private(folder: Path) -> None:
@@ -203,21 +193,7 @@ def explain_settings(place: Path | str) -> Iterator[None]:
 def check_settings(settings: OperatorSettings) -> OperatorSettings:
     """Refuse settings with which a peer cannot run."""
     check_name(settings.name)
-    numbers = [str(2 + at) for at in range(len(settings.batch))]
-    if sorted(settings.batch) != sorted(numbers):
-        raise InputError(
-            "batch names the sources of rows that were added: number them 2, 3, ..., as in "
-            'batch.2 = "/data/more.csv".'
-        )
-    for source in settings.sources:
-        if not os.path.isabs(source):
-            raise InputError(
-                f"source is {source[:64]!r}: write the whole path, since a peer may be started "
-                "anywhere."
-            )
     check_address(settings.listen)
-    if settings.relay is not None:
-        check_address(settings.relay)
     if settings.metrics is not None:
         parsed = parse_address(settings.metrics)
         if parsed is None or parsed[1] == 0:
@@ -225,31 +201,7 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
                 f"metrics is {settings.metrics[:64]!r}: write it as HOST:PORT, such as "
                 f"127.0.0.1:9464."
             )
-    if settings.budget is not None and not 0 < settings.budget < math.inf:
-        raise InputError(f"budget is {settings.budget}: give a finite number > 0.")
-    if settings.least_cell < 1:
-        raise InputError(f"least_cell is {settings.least_cell}: give 1 or more.")
-    if settings.least_members < 2 or settings.least_rows < 0:
-        raise InputError(
-            "least_members must be 2 or more and least_rows 0 or more: with fewer there is nothing "
-            "to hide among."
-        )
     return settings
-
-
-def check_agreed(spec: Spec, settings: OperatorSettings) -> None:
-    """Refuse an agreed text that this operator does not allow: fewer rows, or rows by a relay."""
-    if settings.relay is not None and not spec.is_sums:
-        raise InputError(
-            'Rows do not travel by a relay: agree on algorithm.name = "sums", or let members reach '
-            "each other, and give no relay."
-        )
-    agreed = spec.algorithm.least_cell
-    if agreed is not None and agreed < settings.least_cell:
-        raise InputError(
-            f"algorithm.least_cell is {agreed}, and this site asks for {settings.least_cell} or "
-            "more: agree on that, or change least_cell in peer.toml (peer init --least-cell)."
-        )
 
 
 def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
@@ -336,16 +288,6 @@ def request_eviction(home: Home, member: str) -> Path:
 def requested_evictions(home: Home) -> tuple[str, ...]:
     """Return the members to evict."""
     return _list_requests(home.evictions, is_id)
-
-
-def request_agreement(home: Home, generation: str) -> Path:
-    """Agree to all changes of a generation; return the file that goes away once it is done."""
-    return _write_request(home.agreements / generation)
-
-
-def requested_agreements(home: Home) -> tuple[str, ...]:
-    """Return the generations that were agreed to."""
-    return _list_requests(home.agreements, is_generation)
 
 
 def _write_request(file: Path) -> Path:

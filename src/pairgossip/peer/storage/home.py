@@ -4,10 +4,9 @@ The first state is written here, before the folder has its name. So a peer that 
 finds one, and one that finds none has lost it: nothing a crash does at the first start can make
 two first states.
 
-Where sums are computed, the folder names the source of the rows and holds none of them. Where rows
-travel, it has a copy of them, or under privacy a report of each. Reports are drawn before anything
-of the rows reaches the folder, so that its state, its copies and its frames hold reports only, both
-as the own observation and as the one that circulates.
+The folder has a copy of the rows, or under privacy a report of each. Reports are drawn before
+anything of the rows reaches the folder, so that its state, its copies and its frames hold reports
+only, both as the own observation and as the one that circulates.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,9 @@ from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, quote_toml, read_bytes, sync
 from pairgossip.peer.identity.identity import Identity, create_identity, write_new
 from pairgossip.peer.identity.members import Members, make_context
-from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.protocol.messages import digest_rows
 from pairgossip.peer.protocol.nodes import first_state
-from pairgossip.peer.protocol.state import Save, SaveSums
-from pairgossip.peer.specification.keys import EXCHANGE, SUMS
+from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.specification.spec import Spec, read_spec
 from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.peer.storage.folder import (
@@ -41,19 +39,10 @@ from pairgossip.peer.storage.folder import (
     Home,
     OperatorSettings,
     change_by_environment,
-    check_agreed,
     check_settings,
 )
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.kept_releases import PlannedRelease, ReleaseOptions
-from pairgossip.peer.storage.row_keeping import KEEPINGS
-from pairgossip.peer.storage.rows import (
-    SiteRows,
-    check_contribution,
-    contributed_rows,
-    copy_text,
-)
-from pairgossip.peer.storage.sources import make_batch
+from pairgossip.peer.storage.rows import SiteRows, contributed_rows, copy_text
 
 
 def create_home(
@@ -65,82 +54,61 @@ def create_home(
     *,
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
-    release: ReleaseOptions | None = None,
-    relay: Relay | None = None,
+    years: int = 10,
+    confirm: Callable[[list[str]], None] = lambda _: None,
     **settings: Any,
 ) -> Home:
     """Make the folder of a new peer: key, certificate, specification, first state.
 
-    It has a copy of rows that travel, and under privacy of the reports alone. More settings are
-    those of `OperatorSettings`.
-    """
-    given = folder, OperatorSettings(name, listen, **settings), spec_path, data_path
-    return make_folder(*given, ledger=ledger, budget=budget, release=release, relay=relay)
-
-
-def make_folder(
-    folder: str | PathLike[str],
-    settings: OperatorSettings,
-    spec_path: str | PathLike[str],
-    data_path: str | PathLike[str],
-    years: int = 10,
-    *,
-    ledger: str | PathLike[str] | None = None,
-    budget: float | None = None,
-    release: ReleaseOptions | None = None,
-    relay: Relay | None = None,
-    confirm: Callable[[list[str]], None] = lambda _: None,
-) -> Home:
-    """Make the folder of a new peer with these settings.
+    It has a copy of the rows, and under privacy of the reports alone.
 
     Parameters
     ----------
-    folder, settings, spec_path, data_path, years
-        The folder, what its operator decides, the specification, the rows, and how long a new
-        certificate is valid.
+    folder, name, spec_path, data_path
+        The folder, what others call the peer, the specification, and the rows.
+    listen, settings
+        Where it listens, and what else its operator decides, as in `OperatorSettings`.
     ledger, budget
         Under privacy, where spending is accounted for, and how much of it there may be.
-    release
-        Where tables of counts are released, what the operator says about it.
-    relay
-        Where a site that cannot be called meets the others.
+    years
+        How long the certificate is valid.
     confirm
         Called before anything is made, with the sentences about what leaves this machine; it
         raises `InputError` if that may not be.
     """
     target = Path(os.path.abspath(folder))
-    if relay is not None:
-        settings = msgspec.structs.replace(settings, relay=relay.address)
-    check_settings(settings)
+    given = check_settings(OperatorSettings(name, listen, **settings))
     spec = read_spec(spec_path)
+    _refuse_sums(spec)
     refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
-    in_force = change_by_environment(settings, os.environ)
-    check_agreed(spec, in_force)
-
-    settings = KEEPINGS[spec.algorithm.name].name_source(settings, Path(data_path))
-    planned = PlannedRelease(spec, Path(data_path), in_force, release or ReleaseOptions())
-
-    def approve(given: SiteRows) -> None:
-        sentences = [*spec.leaves(), *check_contribution(given, in_force)]
-        confirm([*sentences, *planned.check(given)])
-
-    given = contributed_rows(data_path, spec, ledger, budget, approve=approve)
+    change_by_environment(given, os.environ)
+    approve = partial(_approve, spec, confirm)
+    rows = contributed_rows(data_path, spec, ledger, budget, approve=approve)
     with scaffold(target) as draft:
         home = Home(draft)
         write_new(home.spec, read_bytes(Path(spec_path), LARGEST_TOML), 0o600)
         if home.read_spec() != spec:
             raise InputError("The specification changed while it was copied: try again.")
         accounting_of(spec, Path(data_path), ledger).note(home)
-        write_new(home.peer, _settings_text(settings).encode(), 0o600)
+        write_new(home.peer, _settings_text(given).encode(), 0o600)
         Members().save(home.members)
-        if relay is not None:
-            write_new(home.relay, relay.certificate.encode(), 0o644)
-        identity = create_identity(draft, settings.name, years)
-        _BEGINNINGS[spec.algorithm.name](home, identity, given)
-        planned.prepare(home, target)
+        _begin(home, create_identity(draft, name, years), rows)
     return Home(folder)
+
+
+def _refuse_sums(spec: Spec) -> None:
+    if spec.is_sums:
+        raise InputError(
+            "This specification asks for sums, which members of a study compute: leave --spec out, "
+            "and ask it with pairgossip peer ask; or let rows travel, with algorithm.name = "
+            '"exchange".'
+        )
+
+
+def _approve(spec: Spec, confirm: Callable[[list[str]], None], _: SiteRows) -> None:
+    confirm(spec.leaves())
 
 
 def refuse_existing(target: Path) -> None:
@@ -177,17 +145,8 @@ def _settings_text(settings: OperatorSettings) -> str:
     )
 
 
-def _begin_sums(home: Home, identity: Identity, given: SiteRows) -> None:
-    """Write the first state of a peer that reads its rows where they are."""
-    from pairgossip.peer.protocol.rounds import first_sums
-
-    with _first_journal(home, identity, given.spec) as journal:
-        begun = first_sums(len(given), (make_batch(given, identity),))
-        journal.save(SaveSums(begun, sync=True, everything=True))
-
-
-def _begin_exchange(home: Home, identity: Identity, given: SiteRows) -> None:
-    """Copy rows that travel, and write the first state of a peer with them."""
+def _begin(home: Home, identity: Identity, given: SiteRows) -> None:
+    """Copy the rows, and write the first state of a peer with them."""
     rows, spec = given.rows, given.spec
     write_new(home.data, copy_text(rows, spec).encode(), 0o600)
     with _first_journal(home, identity, spec, {"data": digest_rows(rows)}) as journal:
@@ -195,10 +154,6 @@ def _begin_exchange(home: Home, identity: Identity, given: SiteRows) -> None:
         journal.save(Save(state, sync=True, everything=True))
     if home.read_rows() != rows:
         raise InputError("The rows read differently from their copy: give the columns plain names.")
-
-
-_BEGINNINGS = {EXCHANGE: _begin_exchange, SUMS: _begin_sums}
-"""What writes the first state of a peer, by the algorithm."""
 
 
 @contextlib.contextmanager

@@ -21,28 +21,19 @@ from array import array
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import unwritable
 from pairgossip.peer.protocol.messages import digest_rows
-from pairgossip.peer.protocol.state import Save, SaveSums, State, SumsState
+from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.storage.journal_file import (
     APPLICATION,
-    BATCHES,
-    CONSENT,
-    NEXT,
-    PROOF,
-    RELEASED,
-    ROWS,
     SCHEMA,
-    SUMMED,
     VERSION,
     as_text,
     check_database,
-    contribution_key,
     explain_failures,
     fingerprint,
     read_notes,
@@ -65,7 +56,6 @@ _UPSERT_OUTCOME = (
     "INSERT INTO outcomes (neighbor, outcome, crc) VALUES (?, ?, ?) ON CONFLICT (neighbor) "
     "DO UPDATE SET outcome = excluded.outcome, crc = excluded.crc"
 )
-_UPSERT_ROUND = "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)"
 
 
 class SqliteJournal:
@@ -87,7 +77,6 @@ class SqliteJournal:
             _make(self.path)
         self._saves, fingerprint = check_database(self.path)
         self._sums: _Fingerprints | None = None
-        self._lists: dict[str, object] = {}
         with explain_failures(self.path):
             self._base = _opened(self.path)
         try:
@@ -96,12 +85,12 @@ class SqliteJournal:
             self._base.close()
             raise
 
-    def load(self) -> State | SumsState | None:
+    def load(self) -> State | None:
         """Return the state last saved, or None if there is none."""
         with explain_failures(self.path):
             return read_state(self._base, self.path)
 
-    def save(self, change: Save | SaveSums) -> None:
+    def save(self, change: Save) -> None:
         """Write a change down in one transaction; after a failure nothing more is written.
 
         What the peer has in memory is then ahead of its disk, and must be dropped: it goes on
@@ -149,23 +138,23 @@ class SqliteJournal:
             self._base.close()
         self._witness.close()
 
-    def _write(self, change: Save | SaveSums, saves: int) -> int:
+    def _write(self, change: Save, saves: int) -> int:
         """Write a change, and return the fingerprint of what it leaves."""
         sums = self._sums = self._sums or _Fingerprints(self._base)
         if change.everything:
-            for table in ("nodes", "outcomes", "rounds"):
+            for table in ("nodes", "outcomes"):
                 self._base.execute(f"DELETE FROM {table}")
             sums.begin(len(change.state.nodes))
-        write: Any = {Save: self._write_exchange, SaveSums: self._write_rounds}[type(change)]
-        state, (seq, pending, exchanges, left_out) = change.state, write(change, sums)
+        state = change.state
+        self._write_rows(change, sums)
         peer = (
             1,
             state.generation,
             msgspec.msgpack.encode(state.evicted),
-            seq,
-            pending,
-            exchanges,
-            left_out,
+            state.seq,
+            msgspec.msgpack.encode(state.pending),
+            state.exchanges,
+            state.left_out,
             state.notice,
             saves,
             sums.total,
@@ -174,8 +163,8 @@ class SqliteJournal:
         self._base.execute(_REPLACE_PEER, (*peer, crc))
         return crc
 
-    def _write_exchange(self, change: Save, sums: _Fingerprints) -> tuple[int, bytes, int, int]:
-        """Write nodes and outcomes, and return the numbers that stand in the row of the peer."""
+    def _write_rows(self, change: Save, sums: _Fingerprints) -> None:
+        """Write nodes and outcomes, and note other rows of the peer's own."""
         state = change.state
         if change.own is not None:
             entry = ("data", digest_rows(change.own))
@@ -190,32 +179,6 @@ class SqliteJournal:
             self._base.executemany(
                 _UPSERT_OUTCOME, [(*one, sums.put("outcomes", *one)) for one in packed]
             )
-        pending = msgspec.msgpack.encode(state.pending)
-        return state.seq, pending, state.exchanges, state.left_out
-
-    def _write_rounds(self, change: SaveSums, sums: _Fingerprints) -> tuple[int, bytes, int, int]:
-        """Write contributions; the row of the peer has no numbers of theirs."""
-        state = change.state
-        added = state.contributions if change.everything else change.added
-        items: dict[str, object] = {
-            contribution_key(place): state.contributions[place] for place in added
-        }
-        items[ROWS] = state.rows
-        # These may list a thousand members, and hardly ever change.
-        lists: dict[str, object] = {
-            SUMMED: (state.summed_in, state.summed),
-            CONSENT: state.consent,
-            NEXT: state.next_notice,
-            RELEASED: state.released,
-            BATCHES: state.batches,
-        }
-        items |= lists if change.everything or lists != self._lists else {}
-        self._lists = lists
-        if state.proof is not None:
-            items[PROOF] = state.proof
-        packed = [(key, msgspec.msgpack.encode(item)) for key, item in items.items()]
-        self._base.executemany(_UPSERT_ROUND, [(*one, sums.put("rounds", *one)) for one in packed])
-        return 0, msgspec.msgpack.encode({}), 0, 0
 
     def _node(
         self, sums: _Fingerprints, state: State, row: int
@@ -277,7 +240,7 @@ class _Fingerprints:
         nodes = base.execute("SELECT crc FROM nodes ORDER BY row")
         self._nodes = array("q", (crc for (crc,) in nodes))  # there may be a million
         self._others: dict[tuple[str, str], int] = {}
-        for table, key in (("outcomes", "neighbor"), ("rounds", "key"), ("about", "key")):
+        for table, key in (("outcomes", "neighbor"), ("about", "key")):
             rows = base.execute(f"SELECT {key}, crc FROM {table}")
             self._others |= {(table, name): crc for name, crc in rows}
         self.total = self._added_up()

@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -15,31 +15,24 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import has_space
-from pairgossip.peer.protocol.held import Batch
 from pairgossip.peer.protocol.messages import (
     BadFrame,
-    Contribution,
     Notice,
-    Proof,
     Record,
     decode,
     generation_ordinal,
     is_generation,
 )
 from pairgossip.peer.protocol.state import (
-    Consent,
     Node,
     Outcome,
     Pending,
-    Place,
-    Released,
     State,
-    SumsState,
     Vector,
 )
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
-VERSION = 11
+VERSION = 12
 _VERSION_0_2 = 9
 """The format of pairgossip 0.2, whose generations had numbers of 32 bits of digest."""
 APPLICATION = 0x70676F31
@@ -53,16 +46,9 @@ SCHEMA = (
     "private BLOB NOT NULL, crc INTEGER NOT NULL)",
     "CREATE TABLE outcomes (neighbor TEXT PRIMARY KEY, outcome BLOB NOT NULL, "
     "crc INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE rounds (key TEXT PRIMARY KEY, content BLOB NOT NULL, crc INTEGER NOT NULL) "
-    "WITHOUT ROWID",
     "CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) "
     "WITHOUT ROWID",
 )
-
-
-ROWS, PROOF, SUMMED, CONSENT, NEXT = "rows", "proof", "summed", "consent", "next"
-RELEASED, BATCHES = "released", "batches"
-"""Keys of the table of rounds besides contributions, whose keys are round and member."""
 
 
 def fingerprint(table: str, *columns: object) -> int:
@@ -96,10 +82,10 @@ def check_database(path: Path) -> tuple[int, int]:
                 f"{path} was made by pairgossip 0.2: make a member of a study of its folder, with "
                 f"pairgossip peer init --from {path.parent} --source FILE"
             )
-        if (application, version) == (APPLICATION, VERSION - 1):
+        if application == APPLICATION and _VERSION_0_2 < version < VERSION:
             raise InputError(
-                f"{path} was made by a version of pairgossip before this one was released, which "
-                "kept a copy of all rows: make a new folder with pairgossip peer init."
+                f"{path} was made by a version of pairgossip before this one was released, and "
+                "is read by none: make a new folder with pairgossip peer init."
             )
         (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
         (page,) = base.execute("PRAGMA page_size").fetchone()
@@ -190,14 +176,13 @@ def _explain(problem: sqlite3.Error, path: Path) -> InputError:
     )
 
 
-def read_state(base: sqlite3.Connection, path: Path) -> State | SumsState | None:
+def read_state(base: sqlite3.Connection, path: Path) -> State | None:
     """Read the state from an open database; what does not fit together is damage."""
     base.execute("BEGIN")  # all tables as they were at one moment
     try:
         row = base.execute("SELECT * FROM peer").fetchone()
         nodes = list(base.execute("SELECT * FROM nodes ORDER BY row"))
         outcomes = list(base.execute("SELECT * FROM outcomes"))
-        rounds = list(base.execute("SELECT * FROM rounds"))
         about = list(base.execute("SELECT * FROM about"))
     finally:
         base.rollback()
@@ -206,21 +191,16 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | SumsState | None
     try:
         _check("peer", [row])
         _, generation, evicted, seq, pending, exchanges, left_out, notice, _, total, _ = row
-        tables = {"nodes": nodes, "outcomes": outcomes, "rounds": rounds, "about": about}
+        tables = {"nodes": nodes, "outcomes": outcomes, "about": about}
         if total != sum_fingerprints(_check(name, rows) for name, rows in tables.items()):
             raise ValueError("a row is missing, or is not the latest")
-        standing: dict[str, Any] = {
-            "generation": _generation(generation),
-            "evicted": msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
-            "notice": notice,
-            "grown": _notice(notice).grown if notice else (),
-        }
-        if rounds:
-            return _sums({key: content for key, content, _ in rounds}, standing)
         if [node[0] for node in nodes] != list(range(len(nodes))) or not nodes:
             raise ValueError("a node is missing")
         return State(
-            **standing,
+            generation=_generation(generation),
+            evicted=msgspec.msgpack.decode(evicted, type=tuple[str, ...]),
+            notice=notice,
+            grown=_notice(notice).grown if notice else (),
             seq=seq,
             nodes=Vector(_node(*columns) for _, *columns, _ in nodes),
             pending=_pending(pending, len(nodes)),
@@ -230,42 +210,6 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | SumsState | None
         )
     except (msgspec.MsgspecError, ValueError, TypeError, KeyError, struct.error) as problem:
         raise _explain(sqlite3.DatabaseError(str(problem)), path) from None
-
-
-def _sums(rounds: Mapping[str, bytes], standing: Mapping[str, Any]) -> SumsState:
-    """The state of a peer that computes sums."""
-    kept = {
-        contribution_place(key): msgspec.msgpack.decode(content, type=Contribution)
-        for key, content in rounds.items()
-        if key not in (ROWS, PROOF, SUMMED, CONSENT, NEXT, RELEASED, BATCHES)
-    }
-    proof, next_notice = rounds.get(PROOF), msgspec.msgpack.decode(rounds[NEXT], type=bytes)
-    if next_notice:
-        _notice(next_notice)  # which raises ValueError if it is none
-    summed_in, summed = msgspec.msgpack.decode(rounds[SUMMED], type=tuple[str, dict[str, int]])
-    return SumsState(
-        **standing,
-        rows=msgspec.msgpack.decode(rounds[ROWS], type=int),
-        batches=msgspec.msgpack.decode(rounds[BATCHES], type=tuple[Batch, ...]),
-        contributions=kept,
-        proof=None if proof is None else msgspec.msgpack.decode(proof, type=Proof),
-        summed_in=summed_in,
-        summed=summed,
-        consent=msgspec.msgpack.decode(rounds[CONSENT], type=Consent),
-        next_notice=next_notice,
-        released=msgspec.msgpack.decode(rounds[RELEASED], type=Released),
-    )
-
-
-def contribution_key(place: Place) -> str:
-    """Return the key under which a contribution is kept."""
-    return f"{place[0]}/{place[1]}"
-
-
-def contribution_place(key: str) -> Place:
-    """Return the round and the member of a contribution that is kept under a key."""
-    number, _, member = key.partition("/")
-    return int(number), member
 
 
 def read_notes(base: sqlite3.Connection, path: Path) -> dict[str, str]:
@@ -285,7 +229,7 @@ def read_about(path: Path) -> dict[str, str]:
         return read_notes(base, path)
 
 
-def read_saved_state(path: Path) -> tuple[State | SumsState, dict[str, str]]:
+def read_saved_state(path: Path) -> tuple[State, dict[str, str]]:
     """Return a peer's state and what is noted about the peer, also while it runs."""
     check_database(path)
     with _reading(path) as base:
@@ -308,17 +252,8 @@ def export(path: Path, private: bool = False) -> dict[str, Any]:
         "evicted": list(state.evicted),
         "grown": {one.member: one.rows for one in state.grown},
     }
-    export: Any = {State: _export_exchange, SumsState: _export_sums}[type(state)]
-    return {**shown, **export(state, private)}
-
-
-def _export_sums(state: SumsState, private: bool) -> dict[str, Any]:
-    places = sorted(state.contributions)
-    return {"contributions": [{"round": k, "member": one} for k, one in places]}
-
-
-def _export_exchange(state: State, private: bool) -> dict[str, Any]:
     return {
+        **shown,
         "seq": state.seq,
         "exchanges": state.exchanges,
         "left_out": state.left_out,

@@ -20,31 +20,6 @@ _LARGEST_LIST = 1 << 20
 """Bytes of the list of a peer's ledgers."""
 
 
-def noise_ledger(home: Home) -> Path:
-    """Return where a peer keeps the noise that it adds to sums; raise if it is not there."""
-    from pairgossip.peer.bookkeeping.ledger import refuse_without
-
-    kept = [Path(one) for one in noted_ledgers(home)]
-    if not kept:
-        raise InputError(
-            f"There is no {home.ledgers}, which tells where the ledger is: put it back."
-        )
-    refuse_without(kept[0], kept)
-    return kept[0]
-
-
-def refuse_other_ledger(home: Home, data: Path, ledger: str | PathLike[str] | None) -> None:
-    """Refuse to add rows whose spending another ledger knows than the one of a peer's noise."""
-    mine, beside = noise_ledger(home), data.resolve().with_name(f"{data.resolve().name}.ledger")
-    if ledger is not None and Path(ledger).resolve() != mine:
-        raise InputError(f"This peer keeps its noise in {mine}: leave --ledger out.")
-    if beside.exists() and beside != mine:
-        raise InputError(
-            f"{beside} knows what rows of {data} have spent, and this peer's ledger is {mine}: put "
-            "all rows into one file with a ledger of its own, and make a new peer."
-        )
-
-
 def note_ledger(
     home: Home, data_path: str | PathLike[str], ledger: str | PathLike[str] | None = None
 ) -> None:

@@ -97,7 +97,7 @@ class OldFolder:
                 f"Rows of {self.folder} traveled: whoever has received them can subtract them from "
                 "what this member tells."
             ]
-        if not self.spec.rounds_sizes:
+        if self.spec.kernel is None:
             return [
                 f"{self.folder} may have told sums over its rows, of which a model was made, and "
                 "no register knows these: members of both can subtract."
@@ -113,7 +113,8 @@ class OldFolder:
 
     def note_told(self, places: Sequence[Path]) -> None:
         """See that registers know what pairgossip 0.2 has told, which had none."""
-        if not self.spec.rounds_sizes or self.kept:
+        is_counted = self.spec.is_sums and self.spec.kernel is not None
+        if not is_counted or self.kept:
             return
         rows, study = self._read_rows(), self.spec.hash
         if any(one.release.study == study for one in find_releases(places, rows)):

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,14 +21,11 @@ from pairgossip.arrays import BoolArray, FloatArray, IntArray
 from pairgossip.checks import DROP
 from pairgossip.errors import InputError
 from pairgossip.kernels.rows import code_labels
-from pairgossip.peer.protocol.messages import Rows
+from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.storage.accounting import accounting_of
 from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count
-
-if TYPE_CHECKING:
-    from pairgossip.peer.storage.folder import OperatorSettings
 
 _BLOCK = 1 << 16
 """Rows that are counted at once."""
@@ -76,8 +72,7 @@ def contributed_rows(
     """Read a source and return what of it may be contributed.
 
     Under privacy every row has been reported once, and its report is on the disk, before this
-    returns; the same file gives the same reports again. Where noise is added to sums, rows stay as
-    they are, and a ledger is there that can pay for it.
+    returns; the same file gives the same reports again.
 
     Parameters
     ----------
@@ -94,41 +89,12 @@ def contributed_rows(
     accounting = accounting_of(spec, data, ledger, budget)
     accounting.open()
     given = read_site_rows(data, spec)
-    if len(given) > (most := spec.most_rows(1)):
-        raise InputError(f"{data} has {len(given):,} rows: a peer holds at most {most:,}.")
+    if len(given) > MOST_TRAVELING:
+        raise InputError(
+            f"{data} has {len(given):,} rows: a peer holds at most {MOST_TRAVELING:,} that travel."
+        )
     approve(given)
     return accounting.spend(given, noted)
-
-
-def check_contribution(
-    given: SiteRows, settings: OperatorSettings, what: str = "This site"
-) -> list[str]:
-    """Refuse rows of which sums would say too much; return what the operator should know.
-
-    ``what`` has these rows.
-    """
-    spec = given.spec
-    if not spec.is_sums:
-        return []  # and nothing of sums is loaded into a small device
-    from pairgossip.peer.sums.disclosure import (
-        check_own_rows,
-        describe_crowded_cells,
-        describe_small_cells,
-        describe_small_site,
-        describe_unfilled,
-    )
-
-    check_own_rows(spec, given.matrix, settings.least_rows, settings.allow)
-    if spec.kernel is None:
-        return describe_dropped(given, what)
-    said = (
-        *describe_dropped(given, what),
-        describe_unfilled(spec, given.cells, what),
-        describe_small_site(spec, given.cells, what),
-        describe_small_cells(spec, given.cells),
-        describe_crowded_cells(spec, given.cells),
-    )
-    return [sentence for sentence in said if sentence is not None]
 
 
 def describe_dropped(given: SiteRows, what: str = "This site") -> list[str]:

@@ -112,11 +112,6 @@ class LearningProgram(SumsProgram):
         self._advance(None)
 
     @property
-    def longest(self) -> int:
-        """How many words a contribution has at most."""
-        return most_words(self._spec)
-
-    @property
     def most_sums(self) -> int:
         """How many sums become known at most."""
         assert self._spec.algorithm.rounds is not None

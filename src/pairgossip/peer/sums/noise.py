@@ -27,13 +27,8 @@ from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray
 
-Noise = Callable[[int, bytes, int], IntArray]
-"""Returns what this member adds to the counts of its rows from the first one on.
-
-It is given that row, the question of the round, and how many counts there are.
-
-The same whenever it is asked for the same again: a second draw would tell the sum.
-"""
+Noise = Callable[[int], IntArray]
+"""Draws what a member adds to this many counts; a second draw would tell the sum."""
 _STEPS = 1 << 32
 """Epsilon is rounded down to whole parts of this, which is the side of more noise."""
 _TABLE_ERROR = 1e-9

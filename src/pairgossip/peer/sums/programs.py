@@ -17,8 +17,7 @@ from pairgossip import __version__
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.messages import FIRST_GENERATION
-from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, PartialResult, Words
-from pairgossip.peer.protocol.state import Released
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, Words
 from pairgossip.peer.sums.results import Result, follow_result
 
 if TYPE_CHECKING:
@@ -65,27 +64,9 @@ class SumsProgram(ABC):
         return tuple(self._generation.members)
 
     @property
-    def released(self) -> Released:
-        """Rows are not counted once and for all, but in every generation anew."""
-        return Released()
-
-    @property
     def table(self) -> bytes | None:
         """The table that the result is read from, as it is kept; None if there is none."""
         return None
-
-    def card(self) -> bytes:
-        """Return what this member tells all others before any sum: nothing."""
-        return b""
-
-    def take_cards(self, cards: Mapping[str, bytes]) -> None:
-        """Go on with what all members tell: nothing."""
-        assert not any(cards.values())
-
-    @property
-    @abstractmethod
-    def longest(self) -> int:
-        """How many words a contribution has at most."""
 
     @property
     @abstractmethod
@@ -94,7 +75,7 @@ class SumsProgram(ABC):
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there are at most: cards, sums, and the statement, once repeated."""
+        """How many rounds there are at most: sums, and the statement, once repeated."""
         return self.most_sums + 3
 
     @abstractmethod
@@ -112,20 +93,6 @@ class SumsProgram(ABC):
     @abstractmethod
     def _take(self, total: Words) -> None:
         """Go on with the sum of all members' words."""
-
-    @property
-    def partial_result(self) -> PartialResult | None:
-        """The result so far; None before the sums that it is read from."""
-        result = self.result
-        if result is None or (result.model is None and result.value is None):
-            return None
-        return PartialResult(
-            result.model or (result.value,),  # type: ignore[arg-type]
-            result.sampling_error,
-            result.interval,
-            result.bracket,
-            result.noise_error,
-        )
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""

@@ -6,41 +6,61 @@ Masks cancel and frames change nothing, so the result is the one of real peers, 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.protocol.program import Kind, Words
-from pairgossip.peer.specification.local_part import program_for
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, Kind, Words, round_size
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.sums.programs import SumsProgram
+from pairgossip.peer.sums.labels import check_labels
+from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.results import Result
-from pairgossip.peer.sums.statistics import noise_law
+from pairgossip.peer.sums.sites import flag_site, plan_sites
+from pairgossip.peer.sums.statistics import cells_of, noise_law
 
 
 def start_programs(
     spec: Spec, rows: Mapping[str, FloatArray | Rows], shown: Collection[str] = ()
 ) -> list[SumsProgram]:
-    """Make the programs of members with these rows; noise is drawn once for each round.
+    """Make the programs of members with these rows; noise is drawn once for each.
 
     ``shown`` are those who show their line where sites are compared.
     """
-    members = {name: len(own) for name, own in rows.items()}
+    given = {name: np.asarray(own, dtype=np.float64) for name, own in rows.items()}
+    whole = Generation({name: len(own) for name, own in given.items()})
+    if spec.loss is not None:
+        from pairgossip.peer.sums.learning import LearningProgram
 
-    def start(name: str, own: FloatArray | Rows) -> SumsProgram:
-        kept: dict[tuple[int, bytes, int], IntArray] = {}
+        return [LearningProgram(spec, own, whole) for own in given.values()]
+    return _count(spec, given, whole, shown)
 
-        def noise(*asked: Any) -> IntArray:
-            if asked not in kept:
-                kept[asked] = noise_law(spec, len(members)).draw(asked[-1])
-            return kept[asked]
 
-        drawn = noise if spec.has_noise else None
-        return program_for(spec, own, members, noise=drawn, me=name, shows=name in shown)
+def _count(
+    spec: Spec, rows: Mapping[str, FloatArray], whole: Generation, shown: Collection[str]
+) -> list[SumsProgram]:
+    from pairgossip.peer.sums.tables import StatisticsProgram
 
-    return [start(*one) for one in rows.items()]
+    layout, added, flags = cells_of(spec), dict[str, int](), dict[str, int]()
+    own = dict[str, IntArray]()
+    for name, one in rows.items():
+        if spec.label is not None:
+            check_labels(spec, one[:, len(spec.columns)])
+        cells = layout.count_cells(one)
+        is_filled = layout.is_filled(cells)
+        added[name] = round_size(len(one)) if is_filled else 0
+        own[name] = layout.report(cells) if is_filled else np.zeros(layout.words, dtype=np.int64)
+        if spec.heterogeneity and is_filled:
+            flags[name] = flag_site(spec, cells, is_shown=name in shown)
+    plan = plan_sites(added, flags) if spec.heterogeneity else None
+    noise = noise_law(spec, len(rows)).draw if spec.has_noise else None
+    least = LEAST_MEMBERS if layout.columns.least > 1 else 0
+    return [
+        StatisticsProgram(
+            spec, own[name], whole, added, noise=noise, plan=plan, me=name, least_members=least
+        )
+        for name in rows
+    ]
 
 
 def run_programs(
@@ -53,9 +73,6 @@ def run_programs(
 
     All read the same of a single sum, so the first may do it for everybody (``is_read_once``).
     """
-    cards = dict(zip(programs[0].members, (one.card() for one in programs), strict=True))
-    for program in programs:
-        program.take_cards(cards)
     asks = [program.ask() for program in programs]
     while asks[0] is not None:
         ask = asks[0]

@@ -80,11 +80,6 @@ def flag_site(spec: Spec, cells: IntArray, *, is_shown: bool) -> int:
     return _TELLS + _SHOWS * is_shown if is_enough else 0
 
 
-def most_words(members: int) -> int:
-    """Return how many words a contribution has for sites at most."""
-    return _SUMS + members
-
-
 def tell_site(spec: Spec, counts: IntArray, plan: Plan, shown_as: str | None) -> IntArray:
     """Return the words of a site that contributes these counts."""
     summary = summary_of(spec, counts)

@@ -31,8 +31,7 @@ from collections.abc import Mapping
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.protocol.masks import add_up, pack
-from pairgossip.peer.protocol.program import Ask, Disagreement, Kind
+from pairgossip.peer.protocol.program import Ask, Disagreement, Kind, add_up, pack
 from pairgossip.study.protocol import ratchet
 from pairgossip.study.protocol.desk import Held
 from pairgossip.study.protocol.records import (

@@ -220,7 +220,7 @@ def erase_state(folder: Path) -> None:
 def _open_state(
     folder: Path, context: PeerContext, is_begun: bool, power_safe: bool
 ) -> tuple[SqliteJournal, State]:
-    about = {"peer": context.me, "spec": context.spec, "data": digest_rows(context.own_rows)}
+    about = {"peer": context.me, "spec": context.spec, "data": digest_rows(context.own)}
     if not is_begun:
         _make_folder(folder)
         journal, state = SqliteJournal(folder / _STATE, power_safe), first_state(context)

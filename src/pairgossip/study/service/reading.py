@@ -152,8 +152,8 @@ class StudyReading:
     def summary(self, which: int | str) -> Summary:
         """Return the counts of a question's table as a summary, which answers further questions."""
         from pairgossip.peer.specification.canonical_text import restore_spec
-        from pairgossip.peer.sums.batches import read_table
         from pairgossip.peer.sums.statistics import summary_of
+        from pairgossip.peer.sums.tables import read_table
 
         spec = restore_spec(self.question(which).text)
         return summary_of(spec, read_table(self.table(which)).numbers[1:])

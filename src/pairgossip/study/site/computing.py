@@ -17,10 +17,10 @@ from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.releases import tell_release
 from pairgossip.peer.protocol.program import Words
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.sums.batches import digest_table
 from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of, noise_law
+from pairgossip.peer.sums.tables import digest_table
 from pairgossip.study.protocol.records import Question, Yes
 from pairgossip.study.site.counting import withhold_cause
 from pairgossip.study.site.layouts import layout_of, read_text
@@ -117,7 +117,7 @@ class Computing:
         for batch, kept in self.offers.counts(entry.repeats or entry.question).items():
             if batch in entry.batches:
                 counts = counts + np.frombuffer(kept, "<i8")
-        return Own(counts, entry.salt, entry.card[0] if entry.card else 0, self.me)
+        return Own(counts, entry.salt, self.me)
 
 
 @dataclass(frozen=True)
@@ -176,4 +176,4 @@ def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
 
 def _noise(spec: Spec, members: int) -> Noise:
     """Return what draws a member's noise: once, since the numbers are kept."""
-    return lambda first, question, counts: noise_law(spec, members).draw(counts)
+    return noise_law(spec, members).draw

@@ -15,7 +15,6 @@ from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, check_private
 from pairgossip.peer.storage.home import refuse_existing, scaffold
 from pairgossip.peer.storage.old_folder import OldFolder
-from pairgossip.peer.storage.sources import absolute_source
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.settings import (
     StudySettings,
@@ -23,7 +22,13 @@ from pairgossip.study.site.settings import (
     make_settings,
     read_settings,
 )
-from pairgossip.study.site.snapshots import Batches, find_registers, freeze, refuse_few
+from pairgossip.study.site.snapshots import (
+    Batches,
+    absolute_source,
+    find_registers,
+    freeze,
+    refuse_few,
+)
 
 
 class StudyHome:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
-from pairgossip.peer.protocol.held import Held
 from pairgossip.peer.protocol.program import (
     LEAST_MEMBERS,
     SIZE_STEP,
@@ -24,7 +23,6 @@ from pairgossip.peer.protocol.program import (
     Kind,
     Words,
 )
-from pairgossip.peer.sums.batches import StatisticsProgram, Table, pack_table, read_table
 from pairgossip.peer.sums.labels import label_values
 from pairgossip.peer.sums.learning import LearningProgram
 from pairgossip.peer.sums.noise import Noise
@@ -32,7 +30,8 @@ from pairgossip.peer.sums.plausibility import check_moments
 from pairgossip.peer.sums.programs import Generation
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.site_sums import SiteSums
-from pairgossip.peer.sums.sites import plan_sites, read_sites, tell_site
+from pairgossip.peer.sums.sites import plan_sites
+from pairgossip.peer.sums.tables import StatisticsProgram, Table, pack_table, read_table
 from pairgossip.solvers.solver import choose_moments
 
 if TYPE_CHECKING:
@@ -51,8 +50,6 @@ class Own(NamedTuple):
     counts: IntArray
     """How many rows, and in which blocks or cells; zeros if it adds none."""
     salt: bytes
-    flags: int = 0
-    """How it takes part where sites are compared, as its card says."""
     me: str = ""
     """Its id, by which its own line is known there if cards say that it shows it."""
 
@@ -72,11 +69,7 @@ class _Stating:
 
     keeper: Keeper
     result: Result | None
-
-    @property
-    def table(self) -> bytes | None:
-        """The table that the result is read from, as it is kept; None if there is none."""
-        return None
+    table: bytes | None
 
     def ask(self) -> Ask | None:
         """Return what the next round asks for; None if all is known."""
@@ -123,25 +116,21 @@ class TableProgram(_Stating, StatisticsProgram):
         noise: Noise | None = None,
         least_members: int = LEAST_MEMBERS,
     ) -> None:
-        generation = Generation(covered, _FIRST + name.hex())
-        super().__init__(spec, Held(()), generation, noise, salt=own.salt)
-        self._own, self.keeper, self._sizes = own, keeper, sizes
-        self._least_members = least_members
+        self.keeper, self._sizes = keeper, sizes
         self._tables = tuple(map(read_table, read))
         self._before_digest = hashlib.sha256(b"".join(read)).digest() if read else b""
-        self._kept: bytes | None = None
-        self._added = {one: sum(sizes.get(one, ())) for one in covered}
-        if flags and not read:
-            self._plan = plan_sites(self._added, flags)
-        if not self._is_made:
-            self._conclude_without_sum()
-
-    @property
-    def _least_sites(self) -> int:
-        """How many members must add rows at least: one more where one may say that it adds none."""
-        if self._is_hidden:
-            return 1
-        return self._least_members + (self._cells.columns.least > 1)
+        added = {one: sum(sizes.get(one, ())) for one in covered}
+        super().__init__(
+            spec,
+            own.counts,
+            Generation(covered, _FIRST + name.hex()),
+            added,
+            salt=own.salt,
+            noise=noise,
+            plan=plan_sites(added, flags) if flags and not read else None,
+            me=own.me,
+            least_members=least_members,
+        )
 
     def _conclude_without_sum(self) -> None:
         """Read what there is; several tables become one."""
@@ -151,9 +140,10 @@ class TableProgram(_Stating, StatisticsProgram):
 
     def _join(self, new: IntArray | None = None, sites: SiteSums | None = None) -> Table:
         """Return the tables of before and new counts as one."""
-        numbers, batches = np.zeros(self._counts, dtype=np.int64), tuple[int, ...]()
+        words = self._cells.words
+        numbers, batches = np.zeros(words, dtype=np.int64), tuple[int, ...]()
         for table in self._tables:
-            if len(table.numbers) != self._counts:
+            if len(table.numbers) != words:
                 raise Disagreement("a table of before has other cells")
             numbers, batches = numbers + table.numbers, batches + table.batches
             sites = sites or table.sites
@@ -167,39 +157,22 @@ class TableProgram(_Stating, StatisticsProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return this site's counts and a part of the salt; the same whenever it is asked."""
-        return self.keeper.keep_words(ask.public, self._count_own)
+        return self.keeper.keep_words(ask.public, partial(super().contribute, ask))
 
-    def _count_own(self) -> Words:
-        total = self._own.counts.copy()
-        if self._noise is not None:
-            total[1:] += self._noise(0, self._before_digest, self._cells.counts)
-        return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
+    @property
+    def _told_sizes(self) -> list[int]:
+        """How many rows are added at once, as members tell it: rounded down."""
+        return _list_sizes(self._sizes)
 
-    def _tell_site(self, total: IntArray) -> Words:
-        words = 0 if self._plan is None else self._plan.words
-        if self._plan is None or not words or not self._own.flags:
-            return np.zeros(words, dtype=np.uint64)
-        told = tell_site(self._spec, total[1:], self._plan, self._own.me)
-        return told.view(np.uint64)
-
-    def _take(self, total: Words) -> None:
-        counts, of_sites, salt = np.split(total, self._words)
-        new, told = counts.view(np.int64), _list_sizes(self._sizes)
-        self._check(new, sum(told), sum(told) + (SIZE_STEP - 1) * len(told))
-        sites = None if self._plan is None else read_sites(self._plan, of_sites.view(np.int64))
-        self._kept = pack_table(salt.astype("<u8").tobytes(), self._join(new, sites))
-        self.result = self._state(**self._conclude(self._kept))
+    def _pack(self, salt: bytes, new: IntArray, sites: SiteSums | None) -> bytes:
+        """Return the table of all counts, as it is kept."""
+        return pack_table(salt, self._join(new, sites))
 
     def _conclude(self, kept: bytes) -> dict[str, Any]:
         fields = super()._conclude(kept)
         if not self._sizes:  # nobody was to add any
             fields |= {"left_out": None, "rounds": len(self._tables)}
         return fields
-
-    @property
-    def table(self) -> bytes | None:
-        """The table that the result is read from, as it is kept; None if there is none."""
-        return self._kept
 
 
 class ModelProgram(_Stating, LearningProgram):

@@ -14,7 +14,8 @@ from pairgossip.errors import InputError, unknown_name
 from pairgossip.files import LARGEST_TOML, parse_toml, quote_toml, read_bytes
 from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE
 from pairgossip.peer.identity.certificates import check_name
-from pairgossip.peer.identity.members import LEAST_MEMBERS, LEAST_ROWS, check_address
+from pairgossip.peer.identity.members import check_address
+from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_ROWS
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, HOME_VARIABLE, explain_settings
 from pairgossip.text import parse_address
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from pairgossip import files
 from pairgossip.errors import InputError
+from pairgossip.files import sync
 from pairgossip.peer.signed_result import (
     STUDY_VERSION,
     Signature,
@@ -21,7 +23,6 @@ from pairgossip.peer.signed_result import (
 )
 from pairgossip.peer.signed_study import AskedIn
 from pairgossip.peer.specification.canonical_text import find_positive_class
-from pairgossip.peer.storage.kept_results import write_result
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.site_sums import find_agreement
 from pairgossip.study.protocol.records import (
@@ -60,7 +61,7 @@ def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes, result: byt
     signed = _sign(journal, name, msgspec.json.decode(result, type=Result))
     if signed is None:
         return False
-    write_result(path, signed)
+    _write(path, signed)
     return True
 
 
@@ -77,6 +78,16 @@ def read_answer(home: StudyHome, name: bytes) -> SignedResult:
 def path_of(home: StudyHome, name: bytes) -> Path:
     """Return where the signed result of a question is kept."""
     return home.results / f"{name.hex()}{_ENDING}"
+
+
+def _write(path: Path, signed: SignedResult) -> None:
+    """Write a signed result, on the disk before this returns; its folder may be missing."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        sync(path.parent.parent)
+    except OSError as problem:
+        raise files.unwritable(path.parent, problem) from None
+    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
 
 
 def _sign(journal: StudyJournal, name: bytes, result: Result) -> SignedResult | None:

@@ -19,12 +19,11 @@ from pairgossip.peer.bookkeeping.places import registers_of
 from pairgossip.peer.identity.certificates import sealing_key_of
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.program import round_size
-from pairgossip.peer.storage.sources import absolute_source
 from pairgossip.rows.columns import Coded
 from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.settings import StudySettings
 from pairgossip.summaries.row_digest import RowDigest
-from pairgossip.tables import Table, read_columns
+from pairgossip.tables import STANDARD_INPUT, Table, read_columns
 from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
 
 _ROOM = "batches"
@@ -46,6 +45,31 @@ class Batch(msgspec.Struct, frozen=True):
     def told_rows(self) -> int:
         """How many rows others are told."""
         return round_size(self.rows)
+
+
+def absolute_source(data: Path) -> str:
+    """Return how settings name a source; refuse one that cannot be read again."""
+    if data == STANDARD_INPUT:
+        raise InputError(
+            "A peer reads its rows again for each question, which standard "
+            "input cannot: name a file."
+        )
+    _refuse_pipe(data)
+    try:
+        str(data).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The name of {str(data)!r} is not UTF-8 text, as settings are: rename it."
+        ) from None
+    return str(data.absolute())
+
+
+def _refuse_pipe(data: Path) -> None:
+    if data.exists() and not (data.is_file() or data.is_dir()):
+        raise InputError(
+            f"{data} is a pipe or device, which cannot be read again whenever a peer starts: name "
+            "a file."
+        )
 
 
 def secret_of(identity: Identity) -> bytes:

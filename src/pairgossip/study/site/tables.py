@@ -14,7 +14,7 @@ import msgspec
 from pairgossip import files
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, sync
-from pairgossip.peer.sums.batches import digest_table
+from pairgossip.peer.sums.tables import digest_table
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.site.journal import StudyJournal
 
