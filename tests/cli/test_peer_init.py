@@ -41,8 +41,8 @@ def test_what_is_for_a_study_is_refused_beside_a_specification(
         said = cli.error(*given, *map(str, option))
         assert said == f"{option[0]} is for a member of a study: leave it out, or leave out --spec."
     (files / "sums.toml").write_text(GINI.replace("exchange", "sums"))
-    given = ("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "sums.toml")
-    assert cli.error(*given) == (
+    sums = ("peer", "init", "--name", "ann", "--data", "rows.csv", "--spec", "sums.toml")
+    assert cli.error(*sums) == (
         "This specification asks for sums, which members of a study compute: leave --spec out, and "
         'ask it with pairgossip peer ask; or let rows travel, with algorithm.name = "exchange".'
     )

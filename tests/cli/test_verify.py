@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -112,7 +113,8 @@ def test_groups_and_other_statistics_are_read_from_a_published_table(
     assert f" answer {value:.3g}" in shown and f" rows {len(women)} " in shown
     assert " sex f " in shown
     said = cli("verify", "all.json", "--group", "f", "--pooled", "--reading", "median").out
-    assert f"{np.median(women):g} " in said
+    read = re.search(r"answer +(\S+) \(", said)
+    assert read is not None and float(read[1]) == pytest.approx(np.median(women), abs=0.5)
     assert "Unknown group 'x'" in cli.error("verify", "all.json", "--group", "x")
     assert "--pooled" in cli.error("verify", "all.json", "--reading", "median")
     assert "figures in it follow from the counts" in cli("verify", "all.json").out

@@ -199,7 +199,7 @@ def test_an_offer_is_repeated_as_soon_as_its_neighbor_is_back(tmp_path: Path) ->
             assert until(lambda: bool(read_snapshot(homes[0]).state.pending))
         board.deaf.clear()
         assert until(lambda: ann.status().neighbors["bob"].away)
-        for asked in ann.service._runtime._asked.values():  # type: ignore[attr-defined]
+        for asked in ann.service._runtime._asked.values():
             asked.repeats_at += 1000.0  # as after a night of waiting
         before = exchanges(homes[0])
         with running(homes[1], board=board):

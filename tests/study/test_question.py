@@ -189,7 +189,7 @@ def test_others_words_are_forgotten_of_a_question_that_is_not_finished() -> None
     named = {"question": bytes(32), "before": bytes(32), "public": b"", "words": bytes(32)}
     for member in ("a", "b"):
         for round_ in (1, 2):
-            store.add(Digests(member=member, round=round_, **named))  # type: ignore[arg-type]
+            store.add(Digests(member=member, round=round_, **named))
         store.add(Words(member=member, question=bytes(32), round=1, words=b"12345678"))
         hidden = Words(member=member, question=bytes(32), round=2, words=b"12345678")
         store.add(hidden, is_shown=False)
