@@ -1,7 +1,5 @@
 """The privacy ledger: one report per observation and mechanism, forever, and what it has cost.
 
-It also keeps the noise that a peer adds to sums, which costs all observations that are summed up.
-
 A report that was drawn twice would reveal more than its epsilon says. So reports are drawn once,
 are on the disk before anything uses them, and are found here again whenever the same rows come
 back: after a crash, for a new folder, from a restored backup. An observation is known by a keyed
@@ -47,7 +45,7 @@ class _Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reports: dict[str, tuple[int, ...]]
     """By the name of the observation."""
     noise: tuple[int, ...] = ()
-    """The noise of a sum over all these observations, each of which has an empty report."""
+    """The noise of a sum over all these observations, in ledgers of runs on sums of before."""
 
 
 class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,13 +107,9 @@ class Declared:
     mechanism: str
     """Equal if and only if reports mean the same and are equally likely."""
     epsilon: float | Decimal
-    sizes: tuple[int, ...] = ()
-    """How many values each field of a report has; none where noise is drawn for a sum."""
-    draw: _Draw = lambda rows: [()] * len(rows)
-    setting: str = "--budget {}"
-    """How an operator says how much epsilon an observation may spend."""
-    act: str = "reporting them in another way"
-    """The declaration that costs epsilon once more, if any was spent before."""
+    sizes: tuple[int, ...]
+    """How many values each field of a report has."""
+    draw: _Draw
 
     def is_of(self, drawn: _Drawn) -> bool:
         """Return whether reports were drawn by this very mechanism."""
@@ -214,46 +208,6 @@ def reports_of(
     return [reports[name] for name in names]
 
 
-def open_account(
-    path: Path, rows: Sequence[Row], declared: Declared, budget: float | None = None
-) -> None:
-    """Begin a ledger unless there is one; refuse rows that cannot pay for another mechanism."""
-    with _hold(path):
-        before = _load(path)
-        book = _begin(before, declared, budget)
-        _check_budget(path, book, declared, _names(book.secret, declared.columns, rows))
-        if book != before:
-            _BOOKS.store(path, book)
-
-
-def noise_of(
-    path: Path,
-    rows: Sequence[Row],
-    declared: Declared,
-    draw: Callable[[], tuple[int, ...]],
-    budget: float | None = None,
-) -> tuple[int, ...]:
-    """Return what is added to a sum over rows: as drawn before, or drawn now and paid for by each.
-
-    It is on the disk before this returns.
-    """
-    with _hold(path):
-        before = _load(path)
-        if before is None:
-            raise _missing(path)
-        for one in before.drawn:
-            if declared.is_of(one):
-                sync_file(path)
-                return one.noise
-        book = _begin(before, declared, budget)
-        names = _names(book.secret, declared.columns, rows)
-        _check_budget(path, book, declared, names)
-        noise = draw()
-        book = _with(book, declared, dict.fromkeys(names, ()), noise)
-        _BOOKS.store(path, book)
-    return noise
-
-
 def _begin(before: _Book | None, declared: Declared, budget: float | None) -> _Book:
     """Return what a ledger holds, or the first one, with the cap that is asked for."""
     book = before or _Book(secrets.token_hex(32), _decimal(declared.epsilon))
@@ -310,22 +264,20 @@ def _fits(report: Report, sizes: tuple[int, ...]) -> bool:
     )
 
 
-def _with(
-    book: _Book, declared: Declared, reports: dict[str, Report], noise: tuple[int, ...] = ()
-) -> _Book:
+def _with(book: _Book, declared: Declared, reports: dict[str, Report]) -> _Book:
     others = [one for one in book.drawn if not declared.is_of(one)]
-    mine = _Drawn(declared.columns, declared.mechanism, _decimal(declared.epsilon), reports, noise)
+    mine = _Drawn(declared.columns, declared.mechanism, _decimal(declared.epsilon), reports)
     return msgspec.structs.replace(book, drawn=(*others, mine))
 
 
 def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[str]) -> None:
     """Refuse to draw what would take an observation above the cap."""
-    cap, spent, name = Decimal(book.cap), _most_spent(book.drawn), declared.setting.split()[0]
+    cap, spent = Decimal(book.cap), _most_spent(book.drawn)
     if not cap.is_finite() or cap <= 0:
-        raise InputError(f"{name} is {book.cap}: give a finite number > 0.")
+        raise InputError(f"--budget is {book.cap}: give a finite number > 0.")
     if spent > cap:
         raise InputError(
-            f"{name} is {cap.normalize():f}, but {spent.normalize():f} is spent already: see "
+            f"--budget is {cap.normalize():f}, but {spent.normalize():f} is spent already: see "
             f"{path}, and give at least that."
         )
     mine = _spent_by(book.drawn, declared.columns)
@@ -334,17 +286,17 @@ def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[s
         return
     before = new + _most_spent(one for one in book.drawn if one.columns != declared.columns)
     after = before + Decimal(_decimal(declared.epsilon))
-    allow = f"allow it with {declared.setting.format(f'{after.normalize():f}')}"
+    allow = f"allow it with --budget {after.normalize():f}"
     if after > cap and not before:
         raise InputError(
-            f"{name} is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
+            f"--budget is {cap.normalize():f}, below the epsilon of {after.normalize():f} that "
             f"reporting these rows costs: {allow}."
         )
     if after > cap:
         raise InputError(
             f"These rows have spent {before.normalize():f} of a privacy budget of "
-            f"{cap.normalize():f}, and {declared.act} would make it {after.normalize():f}: "
-            f"{_KEEP if declared.sizes else ''}{allow}."
+            f"{cap.normalize():f}, and reporting them in another way would make it "
+            f"{after.normalize():f}: {_KEEP}{allow}."
         )
 
 
