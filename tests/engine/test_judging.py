@@ -312,7 +312,7 @@ def test_fewer_models_are_judged_where_each_takes_all_pairs() -> None:
 
 
 def test_minimize_judges_that_many_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "_MARGINS_UNASKED", 12 * 50**2)
+    monkeypatch.setattr(judging, "_DEFAULT_MARGINS", 12 * 50**2)
     judged = own("curved", n=50)
 
     def fit(**options: Any) -> Fit:
