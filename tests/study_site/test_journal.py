@@ -112,7 +112,7 @@ def test_damage_is_noticed(tmp_path: Path, damage: str) -> None:
     journal = begin(tmp_path)
     journal.save(Save((Kept(encode(question(1))),), notes={"n": b"2"}))
     journal.close()
-    with sqlite3.connect(tmp_path / "study.sqlite") as base:
+    with contextlib.closing(sqlite3.connect(tmp_path / "study.sqlite")) as base, base:
         base.execute(damage)
     journal = begin(tmp_path)
     with pytest.raises(InputError, match="is damaged"):
@@ -126,7 +126,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         begin(tmp_path)
     (tmp_path / "study.sqlite").unlink()
     begin(tmp_path).close()
-    with sqlite3.connect(tmp_path / "study.sqlite") as base:
+    with contextlib.closing(sqlite3.connect(tmp_path / "study.sqlite")) as base, base:
         base.execute("PRAGMA user_version = 2")
     with pytest.raises(InputError, match="newer version"):
         begin(tmp_path)

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ def quote(name: str) -> str:
 
 def ask_sqlite(table: Table, write: Callable[[str], str]) -> Any:
     names = ", ".join(map(quote, table))
-    with sqlite3.connect(":memory:") as database:
+    with closing(sqlite3.connect(":memory:")) as database, database:
         database.execute(f"CREATE TABLE rows ({names})")
         marks = ", ".join("?" * len(table))
         rows = zip(*table.values(), strict=True)

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import struct
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -142,7 +143,7 @@ def use_key_twice(homes: list[StudyHome]) -> None:
     forged = msgspec.structs.replace(second, key=first.key)
     forged = msgspec.structs.replace(forged, signature=identity.sign(payload_of(forged)))
     for one in homes:
-        with sqlite3.connect(one.database) as base:
+        with closing(sqlite3.connect(one.database)) as base, base:
             base.execute(
                 "UPDATE records SET digest = ?, content = ? WHERE digest = ?",
                 (digest_of(forged), encode(forged), digest_of(second)),
@@ -151,7 +152,7 @@ def use_key_twice(homes: list[StudyHome]) -> None:
 
 def forge_yes(homes: list[StudyHome]) -> None:
     """Let all members keep a yes over other rows than its member has signed."""
-    with sqlite3.connect(homes[0].database) as base:
+    with closing(sqlite3.connect(homes[0].database)) as base, base:
         rows = base.execute("SELECT digest, content FROM records").fetchall()
     digest, yes = next(
         (digest, record)
@@ -161,7 +162,7 @@ def forge_yes(homes: list[StudyHome]) -> None:
     pieces = tuple(piece._replace(rows=0) for piece in yes.pieces)
     forged = msgspec.structs.replace(yes, pieces=pieces)
     for one in homes:
-        with sqlite3.connect(one.database) as base:
+        with closing(sqlite3.connect(one.database)) as base, base:
             base.execute(
                 "UPDATE records SET digest = ?, content = ? WHERE digest = ?",
                 (digest_of(forged), encode(forged), digest),
@@ -169,20 +170,20 @@ def forge_yes(homes: list[StudyHome]) -> None:
 
 
 def damage_note(homes: list[StudyHome]) -> None:
-    with sqlite3.connect(homes[3].database) as base:
+    with closing(sqlite3.connect(homes[3].database)) as base, base:
         base.execute("UPDATE notes SET content = x'00' WHERE room = 'batches'")
 
 
 def forget_questions(homes: list[StudyHome]) -> None:
     for one in homes:
-        with sqlite3.connect(one.database) as base:
+        with closing(sqlite3.connect(one.database)) as base, base:
             rows = base.execute("SELECT digest, content FROM records").fetchall()
             asked = [(digest,) for digest, it in rows if isinstance(decode(it), Question)]
             base.executemany("DELETE FROM records WHERE digest = ?", asked)
 
 
 def damage_records(homes: list[StudyHome]) -> None:
-    with sqlite3.connect(homes[2].database) as base:
+    with closing(sqlite3.connect(homes[2].database)) as base, base:
         base.execute("UPDATE records SET content = x'00'")
 
 
