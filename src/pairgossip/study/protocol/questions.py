@@ -27,6 +27,10 @@ _GIVES_WAY = (
     "'{}' has asked at the same moment for the same columns, or for rows to travel, and its "
     "question goes first: ask again once that has ended."
 )
+_ABANDONED = (
+    "Its columns were counted for question {}, whose numbers were shown and which is unfinished, "
+    "as a member has left since: they are not counted again."
+)
 _NO_TABLE = (
     "All have signed the result, but this peer has forgotten the sums, as in a restored backup: "
     "it has no table to read again."
@@ -148,6 +152,8 @@ class Questions:
         except Reserved as problem:
             if actions := self._give_way(run, problem.rival):
                 return actions + self._try_yes(run, is_visible=is_visible)
+            if self._is_abandoned(problem.rival):
+                return run.end("cannot", _ABANDONED.format(problem.rival.hex()[:12]))
             if run.name in self.reserved:
                 return []
             self.reserved.add(run.name)
@@ -182,6 +188,11 @@ class Questions:
         kind: EndingKind = "withdrawn" if second.question.member == self._desk.me else "no"
         ended = second.end(kind, _GIVES_WAY.format(name))
         return [*ended, *self.go_on([rival], 0)] if ended else []
+
+    def _is_abandoned(self, rival: bytes) -> bool:
+        """Whether a question will hardly end: numbers were shown, and a member is gone."""
+        second = self.runs.get(rival)
+        return second is not None and bool(second.gone) and second.ending is not None
 
     def decide(self, name: bytes, *, is_visible: bool = False) -> list[Action]:
         """Note that the operator says yes."""

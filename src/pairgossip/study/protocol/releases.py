@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -110,6 +110,18 @@ class Releases:
             for piece in offer.pieces
         )
 
+    def find_hopeless(self, question: Question) -> str:
+        """Say why rows of too few members would be added whoever says yes, and to whatever."""
+        members, least = self._lists.known[question.list].ids, self._least(question)
+        announced = {(one.member, one.number) for one in self._batches() if one.rows}
+        free = frozenset(one for one in announced if one[0] in members)
+        if members_of(free) != set(members) or not question.adds or question.repeats is not None:
+            return ""  # not all is known yet, or nothing new is added
+        before = self._archive.releases
+        if len(members_of(choose(free, before, least, self._visible() | free))) >= least:
+            return ""
+        return self._explain_few(members, len(members), least)
+
     def note_columns(self, name: bytes, offer: Offer) -> Mapping[str, bytes | None]:
         """Return which columns a question is about, as it is written down."""
         if not offer.columns:
@@ -178,7 +190,8 @@ class Releases:
         """Say whose rows the differences of releases would tell, if they would."""
         new, least = pieces_of(run.yeses.values()), self._least(run.question)
         if len(members_of(new)) < least:
-            return self._explain_few(run, least)
+            offering = sum(bool(yes.pieces) for yes in run.yeses.values())
+            return self._explain_few(run.members, offering, least)
         visible = pieces_of(yes for yes in run.yeses.values() if yes.totals_visible)
         lone = find_lone(new, self._before(run.name), least, self._visible() | visible)
         if lone is None:
@@ -190,11 +203,10 @@ class Releases:
             f"alone: at least {least} members must add rows together."
         )
 
-    def _explain_few(self, run: Run, least: int) -> str:
+    def _explain_few(self, members: Collection[str], offering: int, least: int) -> str:
         """Say that too few would add rows, and who is gone without whom the others' rows wait."""
-        gone = {one for pieces in self._before(run.name) for one in members_of(pieces)}
-        gone -= {*run.members, *members_of(self._visible())}
-        offering = sum(bool(yes.pieces) for yes in run.yeses.values())
+        gone = {one for pieces in self._archive.releases for one in members_of(pieces)}
+        gone -= {*members, *members_of(self._visible())}
         if not gone or offering < least:
             return f"Rows of fewer than {least} members would be added: wait for more."
         known = {card.id: card.name for one in self._lists.known.values() for card in one.members}

@@ -228,18 +228,25 @@ class Study:
             corrects=corrects,
         )
         name = digest_of(unsigned)
-        verdict = self._desk.site.judge(name, unsigned)
-        if verdict.answer == "no":
-            raise InputError(verdict.because)
+        self.refuse_hopeless(name, unsigned)
         paid = self._desk.save(notes=self._questions.pace.spend(self._desk.me, now))
         actions = [paid, *self._desk.say(unsigned)]
         signed = self._desk.store.find(name)
         assert signed is not None
         self._questions.add(signed.record)
+        actions += self._publish(signed)  # nobody might see it before it was there
         if note_visible is not None:
             note_visible(name)
         actions += self._questions.decide(name, is_visible=note_visible is not None)
         return name, [*actions, *self._questions.go_on([name], now)]
+
+    def refuse_hopeless(self, name: bytes, question: Question) -> None:
+        """Refuse a question that this member would answer no, or that can come to nothing."""
+        verdict = self._desk.site.judge(name, question)
+        if verdict.answer == "no":
+            raise InputError(verdict.because)
+        if because := self._questions.releases.find_hopeless(question):
+            raise InputError(because)
 
     def _check_may_ask(self, text: str, now: int) -> bytes:
         """Return the list at which a question is asked."""

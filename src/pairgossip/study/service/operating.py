@@ -115,9 +115,7 @@ class Operator:
 
     def _describe(self, draft: Question) -> Reply:
         """Say what would leave for a question; refuse one that could not be asked."""
-        verdict = self._site.judge(digest_of(draft), draft)
-        if verdict.answer == "no":
-            raise InputError(verdict.because)
+        self._study.refuse_hopeless(digest_of(draft), draft)
         return Reply("Nothing was sent.", sentences=tuple(self._site.describe(draft)))
 
     def _refuse_rival(self, draft: Question) -> None:
