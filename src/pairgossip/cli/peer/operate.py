@@ -137,13 +137,14 @@ def _is_waiting(request: Path) -> bool:
 def evict_command(member: str, /, *, home: HomeFolder = None, yes: Flag = False) -> int:
     """Go on without a member that is lost for good, and cannot return.
 
-    In a single run all members start again; a study goes on by a list that all others have signed.
-
     Only for a peer that will not come back, or whose state was restored from a backup: one that is
     merely switched off is waited for, and nothing is lost. The others hear of it by themselves.
-    In a single network every peer puts its own rows back, and counting begins again; what was found
-    until then is kept and shown by `peer status`. There is no way back: the same machine can join
-    again as a new peer.
+    There is no way back: the same machine can join again as a new peer.
+
+    A study goes on by a list that all others have signed. Rows that were counted together with the
+    member are counted in no further column, since a difference could show its numbers: wait for it
+    as long as it can come back. In a single network every peer puts its own rows back, and counting
+    begins again; what was found until then is kept.
 
     It says what this means and asks first. A running peer then does it within a second or so,
     another as soon as it is started.

@@ -113,6 +113,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Sums over the sites of the first table, which say whether they agree; None if the
     specification does not ask for them, or there is no table."""
 
+    def __repr__(self) -> str:
+        found = "a model" if self.model is not None else self.value
+        members = f"{len(self.members)} members, {self.rows:,} rows"
+        return f"{type(self).__name__}({self.question}: {found}; {members})"
+
     @property
     def ordinal(self) -> int:
         """The generation as people count it: the first is 1. Raise `ValueError` for a bad name."""

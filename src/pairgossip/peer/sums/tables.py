@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -147,10 +148,16 @@ class StatisticsProgram(SumsProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return this member's counts, and a part of the table's salt."""
+        total = self._told
+        return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
+
+    @cached_property
+    def _told(self) -> IntArray:
+        """This member's counts with its noise, of which a second draw would tell them."""
         total = self._own.copy()
         if self._noise is not None:
             total[1:] += self._noise(self._cells.counts)
-        return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
+        return total
 
     def _tell_site(self, total: IntArray) -> Words:
         """Return the numbers about this site that go with its counts."""

@@ -16,6 +16,7 @@ from pairgossip.peer.bookkeeping.places import REGISTER_VARIABLE
 from pairgossip.peer.identity.certificates import check_name
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_ROWS
+from pairgossip.peer.specification.checks import wrong_kind
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, HOME_VARIABLE, explain_settings
 from pairgossip.text import parse_address
 
@@ -156,11 +157,13 @@ def read_settings(path: Path) -> StudySettings:
 
 def make_settings(**given: Any) -> StudySettings:
     """Return settings by their names, or say what is wrong with them."""
-    with explain_settings("Settings"):
-        _refuse_unknown(given, StudySettings, "setting")
-        if isinstance(policy := given.get("policy"), Mapping):
-            _refuse_unknown(policy, Policy, "setting of policy")
+    _refuse_unknown(given, StudySettings, "setting")
+    if isinstance(policy := given.get("policy"), Mapping):
+        _refuse_unknown(policy, Policy, "setting of policy")
+    try:
         return check_settings(msgspec.convert(msgspec.to_builtins(given), StudySettings))
+    except msgspec.ValidationError as problem:
+        raise wrong_kind(problem) from None
 
 
 def check_settings(settings: StudySettings) -> StudySettings:
