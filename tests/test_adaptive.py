@@ -218,8 +218,8 @@ def test_a_step_that_cannot_arrive_is_told_and_the_adaptive_one_never() -> None:
 
 @pytest.mark.parametrize("clock", ["sync", "async"])
 def test_many_eigendecompositions_are_told(clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.results.notices._MANY", 400)
-    monkeypatch.setattr("pairgossip.results.notices._SIDE", 3)
+    monkeypatch.setattr("pairgossip.results.notices._WARN_COUNT", 400)
+    monkeypatch.setattr("pairgossip.results.notices._WARN_SIDE", 3)
     how: dict[str, Any] = {"clock": clock, "iterations": 200, "seed": 0, "checkpoints": 1}
     with pytest.warns(SlowRun) as told:
         gossip(loss="metric-hinge", constraint=PSD(), **how)
@@ -236,7 +236,7 @@ def test_many_eigendecompositions_are_told(clock: str, monkeypatch: pytest.Monke
 
 
 def test_a_general_loss_that_takes_one_model_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairgossip.results.notices._MANY", 20)
+    monkeypatch.setattr("pairgossip.results.notices._WARN_COUNT", 20)
 
     def value(theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
         return np.square(first[:, 0] + second[:, 0] - theta[..., 0])

@@ -229,7 +229,7 @@ def test_nodes_that_cannot_test_yet_are_told_of(name: str) -> None:
 
 def test_ties_that_bins_do_not_see_are_told_of() -> None:
     zeros = np.where(COLUMNS < 0.3, 0.0, COLUMNS)
-    told = r"tells a sampling error of 0\.045, where all rows tell 0\.072.*: test all rows at once"
+    told = r"gives a sampling error of 0\.045, but all rows give 0\.072.*: test all rows at once"
     with pytest.warns(pg.CoarseSketch, match=told):
         pg.test(zeros, "spearman", **ON_A_TREE)
 

@@ -211,7 +211,7 @@ PARTS = [Sites(11, [40, 50, 60]).summarize(f"ward {k}") for k in range(3)]
         ({"data": PARTS, "method": "fixed"}, "Unknown method 'fixed'"),
         ({"data": PARTS, "interval": 1}, "The level of an interval is 1"),
         ({"data": PARTS, "reading": "kendal"}, "did you mean"),
-        ({"data": PARTS, "reading": "distance"}, "'distance' is not read from counts"),
+        ({"data": PARTS, "reading": "distance"}, "'distance' cannot be read from counts"),
         ({"data": [1.0, 2.0], "labels": [0, 1]}, "give the site of each, by="),
         ({"data": [1.0, 2.0], "reading": "gini", "by": ["a"]}, "by="),
         ({"data": [1.0, 2.0], "reading": "gini", "by": ["a", "a"]}, "there are 0, without a"),

@@ -87,7 +87,7 @@ def test_reasons_name_options(cli: CommandLine, tmp_path: Path) -> None:
     file.write_text("x,sex,ward\n1,f,a\n2,f,b\n4,f,a\n3,m,a\n5,m,a\n")
     asked = ("exact", file, "--column", "x", "--kernel", "gini", "--by", "sex")
     shown = " ".join(cli(*asked, "--interval", 0.9, "--group-by", "ward").out.split())
-    assert "Group 'm': All rows are of one group" in shown and "leave --group-by out" in shown
+    assert "Group 'm': All rows are in one group" in shown and "leave --group-by out" in shown
 
 
 def test_what_is_wrong_with_groups_is_said(cli: CommandLine, file: Path) -> None:
@@ -95,5 +95,5 @@ def test_what_is_wrong_with_groups_is_said(cli: CommandLine, file: Path) -> None
     alone = ("exact", file, "--kernel", "gini", "--column", "score", "--by")
     assert "at most 50 groups" not in cli(*alone, "ward").err
     assert cli.error("test", file, *AUC[:-1], "mann-whitney", "--by", "sex").startswith(
-        "Test 'mann-whitney' is of plain rows, for differences on either side: leave --by out"
+        "Test 'mann-whitney' takes plain rows, for differences on either side: leave --by out"
     )

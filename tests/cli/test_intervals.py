@@ -155,7 +155,7 @@ def test_a_null_may_be_below_zero(cli: CommandLine, scores: Path) -> None:
     asked = ("test", scores, "--kernel", "kendall", "--column", "first,second")
     found = cli(*asked, "--null", "-0.25", "--json").json()
     assert found["null"] == -0.25 and found["z"] > cli(*asked, "--json").json()["z"]
-    message = "What 'gini' is without an effect is not known: say it with --null."
+    message = "The value of 'gini' without an effect is not known: give it with --null."
     assert cli.error("test", scores, "--kernel", "gini", "--column", "first") == message
     assert cli.error(*asked, "--alternative", "above").startswith("Unknown alternative 'above'")
 

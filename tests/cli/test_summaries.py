@@ -259,7 +259,7 @@ def test_groups_strata_and_weights(cli: CommandLine, write: Write, tmp_path: Pat
     assert pg.load(out).summary == expected
     shared = tmp_path / "b.summary"
     assert cli.error("summarize", data, *SHARED, "--by", "sex", "--out", shared) == (
-        "The groups of the rows tell about them: give --groups, all that there may be."
+        "The groups of the rows reveal something about them: give --groups, all possible ones."
     )
     lists = ("--by", "sex", "--groups", "f,m", "--within", "ward", "--strata", "a,b")
     assert cli("summarize", data, *SHARED, *lists, "--out", shared).code == 0
@@ -273,8 +273,14 @@ def test_groups_strata_and_weights(cli: CommandLine, write: Write, tmp_path: Pat
     ("options", "sentence"),
     [
         ((*AUC, *CELLS, "--share", 2), "--share is the least number of rows in a block, and in a "),
-        ((*AUC, *CELLS, "--share", 3), "Classes that follow from the labels tell about them: give"),
-        ((*AUC, "--classes", "0,1", "--share", 3), "Cells that follow from the values tell about "),
+        (
+            (*AUC, *CELLS, "--share", 3),
+            "Classes that follow from the labels reveal something about them: give",
+        ),
+        (
+            (*AUC, "--classes", "0,1", "--share", 3),
+            "Cells that follow from the values reveal something about ",
+        ),
         ((*AUC, *CELLS, "--visible"), "--visible is for a file that others may have: give --share"),
         ((*AUC, *CELLS, "--id", "age"), "--id is for a file that others may have: give --share,"),
         ((*AUC, *CELLS, "--name", ""), "--name must be a name of one line: give another one."),
@@ -305,7 +311,7 @@ def test_files_that_may_not_be_written(cli: CommandLine, write: Write, tmp_path:
     )
     assert out.read_bytes() == b"precious"
     assert cli.error("answer", out).startswith(
-        f"{out}: This is no file of pairgossip summarize, or"
+        f"{out}: This is not a file of pairgossip summarize, or"
     )
     assert cli.error("answer", tmp_path / "b.summary").startswith("There is no file")
 

@@ -34,7 +34,7 @@ def find_by_search(axis: Axis, values: FloatArray) -> Any:
 
 def check(axis: Axis, values: FloatArray) -> None:
     """Compare on so many numbers that they are not just searched for, which others follow."""
-    many = np.resize(values, 2 * axes._FEW + len(values))
+    many = np.resize(values, 2 * axes._FEWEST_SCALED + len(values))
     np.testing.assert_array_equal(axis.find_bins(many), find_by_search(axis, many))
     np.testing.assert_array_equal(axis.find_bins(values), find_by_search(axis, values))
 
@@ -54,7 +54,7 @@ def test_numbers_at_every_edge_and_just_beside_it(cells: Any) -> None:
 @pytest.mark.parametrize("cells", [one for one in CELLS if isinstance(one, EVEN)], ids=str)
 def test_even_cells_need_no_search(cells: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     axis = cells.lay()
-    bins = np.resize(np.arange(axis.bins), 2 * axes._FEW)
+    bins = np.resize(np.arange(axis.bins), 2 * axes._FEWEST_SCALED)
     monkeypatch.setattr(np, "searchsorted", lambda _, values, side="left": np.full(len(values), -9))
     assert axis.find_bins(axis.middles[bins]).tolist() == bins.tolist()
 

@@ -32,11 +32,11 @@ def use(read: Callable[[pg.Roc], object], **options: Any) -> Callable[[], object
 REFUSED: dict[str, Callable[[], object]] = {
     "Kernel 'auc' needs two classes, but the labels hold one class only (0): add observations of "
     "another class.": read(labels=[0] * 8),
-    "A curve is of two classes, but the labels hold 8: give scores first, and then labels of two "
+    "A curve takes two classes, but the labels hold 8: give scores first, and then labels of two "
     "classes; several classes, with a column of scores for each, have kernel 'hand-till'.": read(
         data=ILL, labels=SCORES
     ),
-    "A curve is of one column of scores, but the data has 2: choose one with columns=, or a column "
+    "A curve takes one column of scores, but the data has 2: choose one with columns=, or a column "
     "of an array.": read(data=[[1 - one, one] for one in SCORES]),
     "A curve counts rows, each a whole number of times: give other weights=.": read(
         weights=[0.5] * 8
@@ -85,7 +85,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "Scores are probabilities here, and thresholds= holds 2: give numbers between 0 and 1.": use(
         lambda r: r.net_benefit([0.5, 2])
     ),
-    "Net benefit is of probabilities, but scores run from 1 to 9: give scores from 0 to 1.": (
+    "Net benefit needs probabilities, but scores run from 1 to 9: give scores from 0 to 1.": (
         lambda: pg.roc([1, 2, 3, 9], [0, 1, 0, 1]).net_benefit([0.5])
     ),
     "The highest threshold is 1: give a number between 0 and 1.": use(

@@ -322,13 +322,13 @@ def test_a_group_of_one_cluster_has_a_value_without_an_error() -> None:
     rows, town = np.arange(22.0) ** 2, [0, 1, 2] * 6 + [1] * 4
     table = pg.exact(rows, "gini", by=["f"] * 18 + ["m"] * 4, groups=town, interval=0.95)
     assert table["m"] == pg.exact(rows[18:], "gini") and math.isnan(table["m"].error)
-    assert "All rows are of one group" in str(table.reasons["m"])
+    assert "All rows are in one group" in str(table.reasons["m"])
     (found,) = table.differences
     assert found.value == table["f"].value - table["m"].value and math.isnan(found.error)
 
 
 REFUSALS = [
-    ({"by": np.zeros(90)}, "All rows are of one group, so there is nothing to compare: leave by="),
+    ({"by": np.zeros(90)}, "All rows are in one group, so there is nothing to compare: leave by="),
     ({"by": np.arange(90)}, f"A table compares at most {MOST_GROUPS} groups, and there are 90: le"),
     ({"by": [1, 2]}, "The shape of by is (2,) but there are 90 rows: give one group per row."),
     ({"by": "sex"}, "by is the name 'sex', but data has no names of columns: give a table that "
@@ -346,7 +346,9 @@ def test_other_groups_are_refused(how: Any, sentence: str) -> None:
 
 def test_what_no_group_has_is_refused() -> None:
     scores, died, sex = scored()
-    with pytest.raises(pg.InputError, match=r"^No group has a value; of 'False': Kernel 'auc' nee"):
+    with pytest.raises(
+        pg.InputError, match=r"^No group has a value; group 'False': Kernel 'auc' nee"
+    ):
         pg.exact(scores, "auc", labels=died, by=died)
     with pytest.raises(pg.InputError, match="leave by= out, or test kernel 'auc'"):
         pg.test(scores, "mann-whitney", labels=died, by=sex)

@@ -97,7 +97,7 @@ def test_a_perfect_order_has_its_exact_p_and_no_interval(side: int) -> None:
         found = pg.test(rows, name)
         assert found.p == pytest.approx(2 / math.factorial(8)) and found.law == COUNTED
         assert np.isnan(found.error) and found.interval is None
-        assert "No interval: The rows do not tell how sure" in str(found)
+        assert "No interval: The rows do not show how sure" in str(found)
     assert pg.test(np.tile(np.arange(40.0), (2, 1)).T, "kendall").p < 1e-40
 
 
@@ -153,7 +153,7 @@ def test_what_has_no_such_law_agrees_with_its_interval(name: str, more: dict[str
 def test_ties_that_do_not_count_half_have_another_null() -> None:
     scores, labels = np.array([1.0, 2.0, 2.0, 3.0, 4.0, 5.0]), [0, 0, 1, 1, 0, 1]
     strict = pg.kernels.auc(ties=0)
-    with pytest.raises(pg.InputError, match=r"not 0\.5: test 'auc', .* say it with null="):
+    with pytest.raises(pg.InputError, match=r"not 0\.5: test 'auc', .* give the value with null="):
         pg.test(scores, strict, labels=labels)
     assert pg.test(scores, strict, labels=labels, null=0.45).law == "sampling error"
     untied = scores + 0.1 * np.arange(6)

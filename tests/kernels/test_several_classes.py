@@ -237,7 +237,7 @@ def test_other_rows_are_refused(data: Any, labels: Any, sentence: str) -> None:
 
 
 def test_what_knows_sums_or_reports_only_refuses_it() -> None:
-    with pytest.raises(pg.InputError, match="'hand-till' is not read from counts: use exact"):
+    with pytest.raises(pg.InputError, match="'hand-till' cannot be read from counts: use exact"):
         pg.summarize(ROWS, "hand-till", labels=KINDS)
     with pytest.raises(pg.InputError, match="'hand-till' has no sketch"):
         pg.estimate(ROWS, "hand-till", "complete", labels=KINDS, method="sketch")

@@ -145,7 +145,7 @@ def test_they_are_asked_for_by_name(data: FloatArray) -> None:
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ({"null": 0.4}, "is of plain rows, .*: leave null= out"),
+        ({"null": 0.4}, "takes plain rows, .*: leave null= out"),
         ({"weights": np.ones(75)}, "leave weights= out"),
         ({"groups": np.arange(75)}, "leave groups= out"),
         (

@@ -143,9 +143,9 @@ def test_compare_leaves_unknown_theory_out_unless_asked() -> None:
     late = curve(ax, "async").get_color()
     assert [line.get_color() for line in ax.get_lines()].count(late) == 1
     assert "exact bias" in ax.get_legend_handles_labels()[1]
-    with pytest.raises(InputError, match="no theory of 'async': No exact expectation"):
+    with pytest.raises(InputError, match="no theory for 'async': No exact expectation"):
         pg.compare(runs, theory=True)
-    with pytest.raises(InputError, match="Theory says nothing of 'spread'"):
+    with pytest.raises(InputError, match="There is no theory for 'spread'"):
         pg.compare(runs, what="spread", theory=True)
     assert len(pg.compare(runs, what="spread", theory=None).get_lines()) == 2
 

@@ -94,7 +94,7 @@ def test_parts_with_other_weights_add_up() -> None:
     assert both.answer().value == pytest.approx(pg.exact(x, "auc", labels=ill, weights=times))
     with pytest.raises(InputError, match="same weights"):
         parts[0] + parts[0].select()
-    with pytest.raises(InputError, match="'mann-whitney' is of rows that count once"):
+    with pytest.raises(InputError, match="'mann-whitney' needs rows that count once"):
         both.answer(0.95, "mann-whitney")
 
 
@@ -189,7 +189,7 @@ def test_what_follows_from_rows_is_not_hidden(lacking: str) -> None:
     if lacking != "cells":
         summaries.append(pg.summarize(**given, **listed) + follows)
     for summary in summaries:
-        with pytest.raises(InputError, match="follow from the rows tell about them"):
+        with pytest.raises(InputError, match="follow from the rows reveal something about them"):
             summary.hide(3)
 
 
@@ -199,20 +199,23 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"by": ["f", "f", "m", "m\n"]}, "by holds text that cannot be printed"),
     ({"by": list("ffmm"), "groups": {"f", "m"}}, "The groups are a list of labels"),
     ({"by": list("ffmm"), "groups": 2}, "The groups are a list of labels"),
-    ({"groups": ["f", "m"]}, "The groups are those of rows: give by=, too"),
+    ({"groups": ["f", "m"]}, "The groups belong to rows: give by=, too"),
     ({"by": list("ffmx"), "groups": ["f", "m"]}, "by holds 'x' in row 3"),
     ({"within": list("aabb"), "strata": ["a", "a"]}, "The strata name a label twice"),
     ({"by": list("ffff"), "groups": ["f"]}, "at least two groups, but one group is declared"),
-    ({"kernel": "mann-whitney", "labels": [0, 1, 0, 1], "weights": [1] * 4}, "is of rows that cou"),
+    ({"kernel": "mann-whitney", "labels": [0, 1, 0, 1], "weights": [1] * 4}, "needs rows that cou"),
     ({"weights": [1, 2, 3, 17]}, "counts a row 1 to 16 times"),
     ({"weights": [1, 2, 3, 1.5]}, "counts a row 1 to 16 times"),
-    ({"by": list("ffmm"), "least_cell": 3}, "The groups of the rows tell about them"),
-    ({"within": list("aabb"), "least_cell": 3}, "The strata of the rows tell about them"),
-    ({"kernel": "median", "within": list("aabb")}, "'median' is of all rows, not of pairs"),
+    ({"by": list("ffmm"), "least_cell": 3}, "The groups of the rows reveal something about them"),
+    (
+        {"within": list("aabb"), "least_cell": 3},
+        "The strata of the rows reveal something about them",
+    ),
+    ({"kernel": "median", "within": list("aabb")}, "'median' uses all rows, not pairs"),
     (
         {"by": list("ffmm"), "groups": list("abcdefghijklm"), "within": list("abcd")}
         | {"strata": list("abcdef")},
-        "have 78 combinations, but at most 64 are counted apart",
+        "have 78 combinations, but at most 64 are counted separately",
     ),
 ]
 
@@ -229,9 +232,7 @@ def test_readings_that_groups_and_strata_do_not_have() -> None:
     summary = pg.summarize(x, "gini", cells=CELLS, by=two, within=two)
     with pytest.raises(InputError, match="Unknown group 'x'"):
         summary.answer(0.9, group="x")
-    with pytest.raises(
-        InputError, match=r"'median' is of all rows, not of pairs.* with within=False"
-    ):
+    with pytest.raises(InputError, match=r"'median' uses all rows, not pairs.* with within=False"):
         summary.answer(0.9, "median")
     assert summary.answer(0.9, "median", within=False).value == pytest.approx(0.5, abs=0.1)
     assert summary.answer(0.9, group=1).value == summary.answer(0.9, group="1").value

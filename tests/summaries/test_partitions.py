@@ -170,13 +170,16 @@ def test_what_is_wrong_is_said_in_one_sentence() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"columns": "riks"}, "There is no column 'riks' in the data: did you mean 'risk'?"),
         ({"labels": "dead"}, "There is no column 'dead' in the data"),
-        ({"labels": DIED}, "Rows that are on workers go together by the names of their columns"),
+        ({"labels": DIED}, "Rows on workers have all their columns in one table"),
         ({"labels": None}, "Kernel 'auc' takes 2 columns (score, label), but the data has 1"),
         ({"labels": "outcome"}, "partition 0 (counting from 0): Kernel 'auc' depends on which"),
         ({"labels": "ward"}, "Kernel 'auc' needs two classes, but the labels hold 4"),
-        ({"cells": c.Quantiles(8)}, "Quantiles are not known of rows on workers"),
+        ({"cells": c.Quantiles(8)}, "Quantiles of rows on workers are not known"),
         ({"by": "risk"}, "partition 0 (counting from 0): Classes, groups, strata and weights have"),
-        ({"least_cell": 3}, "Classes that follow from the labels tell about them: give classes="),
+        (
+            {"least_cell": 3},
+            "Classes that follow from the labels reveal something about them: give classes=",
+        ),
     ]
     for wrong, sentence in cases:
         assert refusal(data, **{**right, **wrong}).startswith(sentence)

@@ -315,12 +315,12 @@ GOOD: list[list[Any]] = [[0, 0, "f", 3], [3, 1, "m", 4]]
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ([4, 0, "f", 1], "The answer has the cell 4, which is none that the query gives"),
-        ([-2, 0, "f", 1], "The answer has the cell -2, which is none"),
-        ([0.5, 0, "f", 1], r"The answer has the cell 0\.5, which is none"),
-        ([1, 0, "f", -1], "The answer has the count -1, which is none"),
-        ([1, 0, "f", 1.5], r"The answer has the count 1\.5, which is none"),
-        ([1, 0, "f", None], "The answer has the count nan, which is none"),
+        ([4, 0, "f", 1], "The answer has the cell 4, which the query does not give"),
+        ([-2, 0, "f", 1], "The answer has the cell -2, which the query does not"),
+        ([0.5, 0, "f", 1], r"The answer has the cell 0\.5, which the query does not"),
+        ([1, 0, "f", -1], "The answer has the count -1, which the query does not"),
+        ([1, 0, "f", 1.5], r"The answer has the count 1\.5, which the query does not"),
+        ([1, 0, "f", None], "The answer has the count nan, which the query does not"),
         ([0, 0, "f", 1], "The answer counts the same cell twice"),
         ([0, 2, "f", 7], r"The answer has the label 2 \(7 rows\), but the summary lists 0 and"),
         ([0, "x", "f", 7], r"The answer has the label 'x' \(7 rows\), but"),
@@ -341,9 +341,11 @@ def test_wrong_answers(row: list[Any], sentence: str) -> None:
 
 def test_classes_are_not_guessed() -> None:
     empty = pg.Summary.of("auc", cells=c.Even(0, 1, 4), classes=["well", "ill"])
-    with pytest.raises(pg.InputError, match=r"^A summary knows its classes by numbers: give class"):
+    with pytest.raises(
+        pg.InputError, match=r"^A summary stores its classes as numbers: give class"
+    ):
         empty.from_counts([[0, "well", 3]])
-    with pytest.raises(pg.InputError, match="has 2 classes, of which 'ill' is the last: correct"):
+    with pytest.raises(pg.InputError, match="has 2 classes, and the last is 'ill': correct"):
         empty.from_counts([[0, "well", 3]], classes=["ill", "well"])
     three = pg.Summary.of("kendall", cells=[c.Even(0, 1, 4)], classes=[1, 2, 3])
     with pytest.raises(pg.InputError, match=r"the labels of the 3 classes from the lowest"):
@@ -378,7 +380,7 @@ def test_wrong_queries() -> None:
 def test_wrong_heads() -> None:
     cells = c.Even(0, 1, 4)
     calls: list[tuple[Callable[[], object], str]] = [
-        (lambda: pg.Summary.of("auc", cells=cells), "'auc' is of classes: give classes=, all"),
+        (lambda: pg.Summary.of("auc", cells=cells), "'auc' needs classes: give classes=, all"),
         (lambda: pg.Summary.of("gini", cells=3), "cells= is 3: give cells such as"),  # type: ignore[arg-type]
         (lambda: pg.Summary.of("gini", cells=[cells] * 2), "'gini' takes 1 column .value., but"),
         (lambda: pg.Summary.of("gini", cells=cells, classes=[0, 1]), "'gini' takes 1 column"),

@@ -132,7 +132,7 @@ def test_one_of_two_columns_is_read() -> None:
         for at in (0, 1):
             low, high = summary.bracket("median", column=at)
             assert low <= np.median(BOTH[:, at]) <= high
-    with pytest.raises(pg.InputError, match="is of one column, and the summary has 2: give column"):
+    with pytest.raises(pg.InputError, match="takes one column, and the summary has 2: give column"):
         summary.answer(0.95, "median")
 
 
@@ -185,10 +185,10 @@ def test_refusals_name_what_to_do() -> None:
         ),
         (lambda: summary.answer(2), "The level of an interval must be"),
         (lambda: pg.summarize(X, "gini", cells=c.Even(0, 1)), r"Even\(0, 1, 256\) leaves out"),
-        (lambda: pg.summarize(X, "gini", cells=c.Whole(-9, 9)), "is no whole number in"),
+        (lambda: pg.summarize(X, "gini", cells=c.Whole(-9, 9)), "is not a whole number in"),
         (lambda: pg.summarize(X, "gini", least_cell=2), "Two rows in a cell"),
         (lambda: pg.summarize(X, "gini", least_cell=3), "Cells that follow from the values"),
-        (lambda: pg.summarize(BOTH, "distance"), "'distance' is not read from counts"),
+        (lambda: pg.summarize(BOTH, "distance"), "'distance' cannot be read from counts"),
         (lambda: pg.summarize(X, FUNCTION), "A summary is read by name"),
         (lambda: pg.summarize(X, "kendall", labels=Z), "The labels hold more than 64"),
     ):
@@ -219,7 +219,7 @@ def test_a_rank_test_of_blocks_leaves_p_open() -> None:
 
 def test_classes_that_follow_from_labels_tell_about_them() -> None:
     labels = np.append(np.zeros(len(X) - 1), 7.0)
-    with pytest.raises(pg.InputError, match="give classes=, all that there may be"):
+    with pytest.raises(pg.InputError, match="give classes=, all possible ones"):
         pg.summarize(X, "kendall", labels=labels, cells=c.Even(-8, 8, 64), least_cell=3)
 
 
@@ -258,7 +258,7 @@ def test_columns_that_are_counted_apart() -> None:
         alone = pg.summarize(BOTH[:, at], "auc", labels=LABEL, cells=c.Even(-16, 16, 64))
         assert both.answer(0.95, "auc", column=at).bracket == alone.bracket()
         assert both.bracket("median", column=at) == alone.bracket("median")
-    with pytest.raises(pg.InputError, match="'auc-difference' counts every column by itself"):
+    with pytest.raises(pg.InputError, match="'auc-difference' counts every column separately"):
         both.answer(0.95, "kendall")
     scatter = both.bracket("within-cluster-scatter")
     assert scatter[0] <= pg.exact(rows, "within-cluster-scatter") <= scatter[1]
@@ -352,9 +352,9 @@ def test_no_rows(cells: Any) -> None:
         (
             "median",
             {"strata": ["a", "b"]},
-            "'median' is of all rows, not of pairs within strata: leave strata=",
+            "'median' uses all rows, not pairs within strata: leave strata=",
         ),
-        ("mann-whitney", {"classes": [0, 1], "weights": [1, 2]}, "Test 'mann-whitney' is of rows"),
+        ("mann-whitney", {"classes": [0, 1], "weights": [1, 2]}, "Test 'mann-whitney' needs rows"),
     ],
 )
 def test_what_a_summary_of_no_rows_cannot_have(

@@ -39,7 +39,7 @@ def test_bytes_are_as_long_as_the_cells() -> None:
 def test_other_bytes_are_refused() -> None:
     whole = pg.summarize(X, "gini", cells=c.Even(-8, 8, 64)).to_bytes()
     for data in (b"", b"x", whole[:-1], whole.replace(b"Even", b"Odd?")):
-        with pytest.raises(pg.InputError, match="These bytes are no summary"):
+        with pytest.raises(pg.InputError, match="These bytes are not a summary"):
             pg.Summary.from_bytes(data)
     with pytest.raises(pg.InputError, match="of version 2, but this release reads version 1"):
         pg.Summary.from_bytes(whole.replace(b"version\x01", b"version\x02"))
@@ -107,5 +107,5 @@ def test_bytes_that_no_rows_have_are_refused(change: dict[str, Any]) -> None:
 )
 def test_bytes_that_take_long_are_refused(change: dict[str, Any]) -> None:
     table = msgspec.msgpack.decode(pg.summarize(X, "gini", cells=c.Even(-8, 8, 16)).to_bytes())
-    with pytest.raises(pg.InputError, match="These bytes are no summary"):
+    with pytest.raises(pg.InputError, match="These bytes are not a summary"):
         pg.Summary.from_bytes(msgspec.msgpack.encode(table | change))

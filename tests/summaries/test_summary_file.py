@@ -120,7 +120,9 @@ def test_python_reads_and_writes_files(tmp_path: Path) -> None:
     path.write_bytes(whole.to_bytes())
     assert pg.load(path) == pg.load(str(path)) == whole
     path.write_bytes(b"")
-    with pytest.raises(InputError, match=rf"^{path}: This is no file of pairgossip summarize, or"):
+    with pytest.raises(
+        InputError, match=rf"^{path}: This is not a file of pairgossip summarize, or"
+    ):
         pg.load(path)
     with pytest.raises(InputError, match="There is no file"):
         pg.load(tmp_path / "none.summary")
@@ -134,13 +136,13 @@ def test_every_damage_is_refused() -> None:
             with pytest.raises(InputError):
                 SummaryFile.from_bytes(broken)
     for end in range(0, len(data), 7):
-        with pytest.raises(InputError, match="no file of pairgossip summarize"):
+        with pytest.raises(InputError, match="not a file of pairgossip summarize"):
             SummaryFile.from_bytes(data[:end])
 
 
 def test_files_of_others_are_told_apart() -> None:
     for content in ({"format": "x", "version": 1}, [1], "x"):
-        with pytest.raises(InputError, match="no file of pairgossip summarize"):
+        with pytest.raises(InputError, match="not a file of pairgossip summarize"):
             SummaryFile.from_bytes(msgspec.msgpack.encode(content))
     newer = {"format": "pairgossip-summary", "version": 2, "other": 1}
     with pytest.raises(InputError, match="was written by a newer version"):

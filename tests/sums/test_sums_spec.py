@@ -87,7 +87,7 @@ WRONG = [
     (add_lines(SUMS, privacy="epsilon = 1\nbins = 4"), "about reports .*or let reports travel"),
     (add_lines(SUMS, noise="epsilon = 1"), "'noise'"),
     (BELOW, "ranges.a begins below 0, where"),
-    (SUMS.replace("auc", "mmd"), "kernel 'mmd' is not told by sums over rows: choose another"),
+    (SUMS.replace("auc", "mmd"), "kernel 'mmd' cannot be read from sums over rows: choose another"),
     (SUMS.replace("sums", "sum"), "algorithm.name 'sum'.*sums"),
     (SUMS.replace("auc", "median"), "label is given but"),
     (TWO, "A sum would have 524,288 numbers"),

@@ -160,7 +160,7 @@ def test_the_index_of_a_summary_has_a_bracket(least: int) -> None:
 def test_counts_that_do_not_tell_the_side_are_refused() -> None:
     for n, effect, least in ((150, 1.0, 5), (3000, 0.1, 3)):
         s, _ = count_sites(n, effect, least)
-        with pytest.raises(pg.InputError, match="do not tell whether higher risks fail first"):
+        with pytest.raises(pg.InputError, match="do not show whether higher risks fail first"):
             pg.survival.concordance(s)
 
 

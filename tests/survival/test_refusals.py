@@ -63,7 +63,7 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.kaplan_meier(T),
-            "Nothing says which rows failed: give event=, 1 for an event and 0 where the row was "
+            "No argument says which rows failed: give event=, 1 for an event and 0 where the row was "
             "censored.",
         ),
         (
@@ -94,7 +94,7 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.kaplan_meier(summary(), E),
-            "A summary knows events, groups and strata of its rows itself: leave event= out.",
+            "A summary has its events, groups and strata already: leave event= out.",
         ),
         (
             lambda: S.kaplan_meier(pg.summarize(T, "gini", cells=WHOLE)),
@@ -105,7 +105,7 @@ def summary(**more: Any) -> pg.Summary:
             lambda: S.kaplan_meier(
                 pg.summarize(np.column_stack([T, T]), "auc-difference", labels=E, cells=WHOLE)
             ),
-            "A curve is of one column of times, and this summary has two: summarize the times "
+            "A curve takes one column of times, and this summary has two: summarize the times "
             "alone.",
         ),
         (
@@ -116,7 +116,7 @@ def summary(**more: Any) -> pg.Summary:
             lambda: S.kaplan_meier(
                 pg.summarize([-1, 2, 3, 4], "auc", labels=E, cells=pg.cells.Whole(-2, 9))
             ),
-            "Times are from 0 on, but these counts are of cells that begin below: give cells= from "
+            "Times are from 0 on, but the cells of these counts begin below: give cells= from "
             "0 on.",
         ),
         (
@@ -138,7 +138,7 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.log_rank(T, [0] * 4, by=G),
-            "No row has an event, so that nothing tells how the groups fail.",
+            "No row has an event, so nothing shows how the groups fail.",
         ),
         (
             lambda: S.log_rank(T, E, by=G, weights="wilcox"),
@@ -146,11 +146,11 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.concordance(T, E),
-            "Nothing says which rows should fail first: give risk=.",
+            "No argument says which rows should fail first: give risk=.",
         ),
         (
             lambda: S.concordance(T, [0] * 4, R),
-            "No row has an event, so that no pair tells which row failed first.",
+            "No row has an event, so no pair shows which row failed first.",
         ),
         (
             lambda: S.concordance(T, E, R, truncation=2),
@@ -162,12 +162,12 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.concordance(T, E, R, weights="uno", truncation=0.5),
-            "No event before the truncation has a row with a later time: no pair tells which row "
+            "No event before the truncation has a row with a later time: no pair shows which row "
             "failed first.",
         ),
         (
             lambda: S.concordance(summary(), weights="uno"),
-            "Uno's index is not read from counts",
+            "Uno's index cannot be read from counts",
         ),
         (
             lambda: S.concordance(summary()),
@@ -176,19 +176,19 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.concordance(summary(), risk=R),
-            "A summary knows events, groups and strata of its rows itself: leave risk= out.",
+            "A summary has its events, groups and strata already: leave risk= out.",
         ),
         (
             lambda: S.concordance([10, 2, 3], [1, 0, 0], [1, 2, 3]),
-            "No event has a row with a later time: no pair tells which row failed first.",
+            "No event has a row with a later time: no pair shows which row failed first.",
         ),
         (
             lambda: S.concordance([1, 2, 1, 1], [0, 1, 1, 1], R, within=["a", "b", "c", "c"]),
-            "No event has a row with a later time: no pair tells which row failed first.",
+            "No event has a row with a later time: no pair shows which row failed first.",
         ),
         (
             lambda: S.kaplan_meier(T, E, sites=3),
-            "Sites add up to a summary, and these are rows: leave sites= out.",
+            "Sites belong to a summary, and these are rows: leave sites= out.",
         ),
     ],
 )

@@ -277,7 +277,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "A curve counts rows, each a whole number of times: give other weights=.": lambda: validate(
         RISK, DIED, weights=np.full(N, 0.5)
     ),
-    "All rows are of one group, so there is nothing to compare: leave by= out, or give other "
+    "All rows are in one group, so there is nothing to compare: leave by= out, or give other "
     "groups.": lambda: validate(RISK, DIED, by=np.zeros(N)),
 }
 

@@ -1,1 +1,1 @@
-"""Cells, counts of rows in them, and all that is read from counts: no network."""
+"""Cells, counts of rows in them, and the statistics read from counts; no network is involved."""

@@ -17,19 +17,19 @@ _POINTS = {
     1: np.array([-1.0, 1.0]) / math.sqrt(12),
     2: np.array([-0.5, 0.0, 0.5]),
 }
-"""Offsets of points that stand for the numbers in a bin, by the highest power that is averaged.
+"""Offsets of the points that stand for the numbers in a bin, by the highest power averaged.
 
-One stands for a bin of one number. Two points spread as numbers do that are evenly in the bin;
-three as the mean square says.
+One point stands for a bin of one number. Two points have the spread of numbers that are even over
+the bin; the weights of three follow from the mean square.
 """
 
 _PARTS = 4
-"""Into how many cells a bin is cut, within which rows count as spread evenly."""
+"""The number of parts of a bin; within a part, rows count as spread evenly."""
 
-_FEW = 1 << 12
-"""Up to so many numbers are searched for, which takes no longer than laying a scale."""
+_FEWEST_SCALED = 1 << 12
+"""Up to this count of numbers, bins are searched for: a scale would take as long to lay."""
 _BLOCK = 1 << 14
-"""Numbers that are worked on at once, as many as fit into a processor's memory."""
+"""The count of numbers processed at once: it fits into a processor's cache."""
 
 Range = tuple[float, float]
 Axis: TypeAlias = "Grid | Labels"
@@ -37,25 +37,26 @@ Axis: TypeAlias = "Grid | Labels"
 
 
 class _Scale(NamedTuple):
-    """Even steps, on which a number tells its bin but for rounding."""
+    """Even steps, on which a number's place gives its bin, but for rounding."""
 
     change: Callable[[FloatArray], FloatArray]
-    """What makes the steps even, such as the logarithm."""
+    """The function that makes the steps even, such as the logarithm."""
     first: float
-    """Where bin 0 begins on the scale."""
+    """The start of bin 0 on the scale."""
     rate: float
     """Bins per unit of the scale."""
     last: int
     """The last bin."""
 
     def guess(self, values: FloatArray) -> IntArray:
-        """Return a bin for every number; any one for a number that is not on the scale."""
+        """Return a guess of the bin of every number; any bin for a number that is not on the
+        scale."""
         steps = (self.change(values) - self.first) * self.rate
         return np.fmin(np.fmax(steps, 0.0), self.last).astype(np.intp)
 
 
 class _Bins(ABC):
-    """The bins of an axis, for each of which powers 0 and on of an offset are averaged."""
+    """The bins of an axis; powers 0, 1, ... of an offset are averaged for each."""
 
     powers = 0
     """The highest power of offsets in the bin that is averaged."""
@@ -73,15 +74,15 @@ class _Bins(ABC):
 
     @abstractmethod
     def _holds(self, values: FloatArray, bins: IntArray) -> BoolArray:
-        """Tell of every number whether it is in its bin for certain."""
+        """Return whether each number is in its bin for certain."""
 
     def find_bins(self, values: FloatArray) -> IntArray:
         """Return the bin of every number.
 
-        Most are told by arithmetic where the bins, or their logarithms, are even. A bin that does
-        not hold its number is searched for, so that rounding moves no number.
+        Most follow by arithmetic where the bins, or their logarithms, are even. A number that its
+        bin does not hold is searched for, so that rounding moves no number.
         """
-        scale = self._find_scale() if len(values) > _FEW else None
+        scale = self._find_scale() if len(values) > _FEWEST_SCALED else None
         if scale is None:
             return self.search(values)
         found = np.empty(len(values), dtype=np.intp)
@@ -109,7 +110,7 @@ class _Bins(ABC):
 
     @property
     def bins(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return len(self.places) - (not self.ties_known)
 
     @property
@@ -119,28 +120,28 @@ class _Bins(ABC):
 
     @property
     def middles(self) -> FloatArray:
-        """Where the middle of each bin is."""
+        """The middle of each bin."""
         return self.places if self.ties_known else (self.places[:-1] + self.places[1:]) / 2
 
     @property
     def widths(self) -> FloatArray:
-        """How wide each bin is."""
+        """The width of each bin."""
         return np.subtract(*self.ends[::-1])
 
     @property
     def size(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return self.bins * (self.powers + 1)
 
     @property
     def counts(self) -> slice:
-        """Which of the features are counts."""
+        """The places of counts among the features."""
         return slice(None, None, self.powers + 1)
 
     def features(self, values: FloatArray) -> FloatArray:
-        """Return powers 0 and on of the offset in the number's bin, shape (m, bins (powers + 1)).
+        """Return powers 0, 1, ... of each number's offset in its bin, shape (m, bins (powers + 1)).
 
-        An offset runs from -1/2 to 1/2 over the number's own bin; all other bins hold zeros.
+        An offset runs from -1/2 to 1/2 over the number's own bin; the entries of other bins are 0.
         """
         bins, offsets = self.find_bins(values), np.zeros(len(values))
         if self.powers:
@@ -151,23 +152,25 @@ class _Bins(ABC):
 
     @property
     def whole(self) -> FloatArray:
-        """The form that is 1 at all pairs."""
+        """The form that is 1 for all pairs."""
         counted = np.zeros(self.size)
         counted[self.counts] = 1.0
         return np.outer(counted, counted)
 
     @property
     def apart(self) -> FloatArray:
-        """The form that is 1 where two numbers differ, as all in one bin of a grid are taken to."""
+        """The form that is 1 where two numbers differ; in one bin of a grid, all count as
+        different."""
         return np.abs(self.signs) if self.ties_known else self.whole
 
     @property
     def signs(self) -> FloatArray:
-        """The form S with sign(x - y) near phi(x)' S phi(y), phi the features.
+        """The form S with sign(x - y) close to phi(x)' S phi(y), where phi are the features.
 
-        Exact for numbers in different bins. In one bin it is twice the difference of offsets,
-        which is right on average where the two densities are linear in the bin: then the first
-        number is the larger with probability 1/2 plus the difference of the mean offsets.
+        It is exact for numbers in different bins. For two numbers in one bin it is twice the
+        difference of their offsets, which is right on average where both densities are linear in
+        the bin: then the first number is larger with probability 1/2 plus the difference of the
+        mean offsets.
         """
         form = np.zeros(2 * (self.bins, self.powers + 1))
         number = np.arange(self.bins)
@@ -178,13 +181,13 @@ class _Bins(ABC):
 
     @property
     def points(self) -> FloatArray:
-        """A few numbers per bin that stand for all in it."""
+        """A few numbers per bin that stand for all numbers in it."""
         places = self.middles[:, None] + _POINTS[self.powers] * self.widths[:, None]
         return places.ravel()
 
     @property
     def point_features(self) -> FloatArray:
-        """The features of the points, a square matrix: means of features tell their weights."""
+        """The features of the points, a square matrix: it turns weights of points into means."""
         return np.asarray(np.kron(np.eye(self.bins), self._powers), dtype=np.float64)
 
     @property
@@ -199,7 +202,7 @@ class _Bins(ABC):
 
     @property
     def part_ends(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest number of every part of the bins."""
+        """The least and the largest number of every part of every bin."""
         if self.ties_known:
             return self.ends
         inside = np.arange(_PARTS) / _PARTS
@@ -207,7 +210,7 @@ class _Bins(ABC):
         return low, np.append(low[1:], self.places[-1])
 
     def part_shares(self, mean: FloatArray) -> FloatArray:
-        """Return the share of rows in every part of the bins, within which rows may be tied."""
+        """Return the share of rows in every part of every bin; rows of one part may be tied."""
         shares = np.maximum(mean[..., self.counts], 0.0)
         if self.ties_known:
             return shares
@@ -252,7 +255,7 @@ class Labels(_Bins):
         return self.values
 
     def search(self, values: FloatArray) -> IntArray:
-        """Return the place of every number, which is among the values."""
+        """Return the place among the values of every number, each of which is one of them."""
         return np.searchsorted(self.values, values)
 
     def _holds(self, values: FloatArray, bins: IntArray) -> BoolArray:
@@ -260,13 +263,13 @@ class Labels(_Bins):
 
 
 def _fill(offsets: FloatArray) -> FloatArray:
-    """Return the share of a bin's rows in each of its cells, shape (..., cells).
+    """Return the share of a bin's rows in each of its parts, shape (..., parts).
 
-    The density in a bin is linear with the rows' mean offset, which runs from -1/2 to 1/2; beyond
-    a sixth it falls to zero inside of the bin.
+    The density in a bin is linear and has the rows' mean offset, which runs from -1/2 to 1/2. If
+    that is larger than 1/6, the density falls to zero inside the bin.
     """
     at = np.linspace(-0.5, 0.5, _PARTS + 1)
-    # Rows count as at the middle of their cell, which draws the mean in by this much.
+    # Rows count as at the middle of their part, which moves the mean inward by this factor.
     mean = np.clip(offsets * _PARTS**2 / (_PARTS**2 - 1), -0.5, 0.5)[..., None]
     linear = at + 0.5 + 6 * mean * (at**2 - 0.25)
     side = np.where(mean > 0, 1.0, -1.0)

@@ -1,9 +1,9 @@
-"""Thresholds as edges of cells, where hardly any block of the public tree lies across them.
+"""Thresholds as edges of cells, such that hardly any block of the public tree lies across them.
 
-Rows of a block may lie anywhere in it, so what a threshold does is known for certain only if no
-rows are counted in blocks across it. A site leaves rows at every block on the way down to an edge
-of which one half is light: so the thresholds are where the first halvings are, and all other edges
-are spaced as they were.
+Rows of a block may lie anywhere in it, so the counts on both sides of a threshold are certain only
+if no rows are counted in blocks across it. A site leaves rows in every block with a light half, on
+the way down to an edge. So thresholds are where the first halvings are, and all other edges keep
+their spacing.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from pairgossip.checks import real
 from pairgossip.errors import InputError
 from pairgossip.text import format_count
 
-_MOST = 15
+_MOST_THRESHOLDS = 15
 """Largest number of thresholds; more are refused."""
-_FINEST = 1 / 1024
-"""Least part of a cell that a new one may be; thresholds that ask for less are refused."""
+_LEAST_WIDTH = 1 / 1024
+"""Least width of a new cell, in old cells; closer thresholds are refused."""
 
 
 def lay_through(edges: FloatArray, thresholds: Sequence[float]) -> FloatArray:
-    """Return as many edges, spaced like these between thresholds, which are among them.
+    """Return as many edges, with the same spacing between thresholds, which are among them.
 
     Only sums, products and quotients are computed, so edges are the same on every machine.
 
     Parameters
     ----------
     edges
-        Those of the cells, from the lowest to the highest.
+        The edges of the cells, from the lowest to the highest.
     thresholds
-        Numbers between the ends, from the lowest on.
+        Numbers between the ends, from the lowest to the highest.
     """
     _check(edges, thresholds)
     ends = np.array([edges[0], *thresholds, edges[-1]])
@@ -46,7 +46,7 @@ def lay_through(edges: FloatArray, thresholds: Sequence[float]) -> FloatArray:
         steps = np.arange(1, count) * (last - first) / count
         laid.append(np.append(_interpolate(edges, first + steps), high))
         is_rising = (np.diff(laid[-1], prepend=low) > 0).all()
-        if not (is_rising and last - first >= count * _FINEST):
+        if not (is_rising and last - first >= count * _LEAST_WIDTH):
             raise InputError(
                 f"No threshold, or end of the range, may be as close to the next as {low:.9g} to "
                 f"{high:.9g}: give others, or cells that are finer there."
@@ -55,7 +55,7 @@ def lay_through(edges: FloatArray, thresholds: Sequence[float]) -> FloatArray:
 
 
 def sort_thresholds(given: Sequence[float]) -> tuple[float, ...]:
-    """Return thresholds from the lowest on, each once; raise `InputError` for other things."""
+    """Return the distinct thresholds in ascending order; raise `InputError` for other things."""
     largest = sys.float_info.max
     return tuple(sorted({real("A threshold", one, -largest, largest) for one in given}))
 
@@ -69,8 +69,10 @@ def _check(edges: FloatArray, thresholds: Sequence[float]) -> None:
                 "give one that is."
             )
     count, cells = len(thresholds), len(edges) - 1
-    if count > _MOST:
-        raise InputError(f"There are at most {_MOST} thresholds, not {count}: give fewer.")
+    if count > _MOST_THRESHOLDS:
+        raise InputError(
+            f"There are at most {_MOST_THRESHOLDS} thresholds, not {count}: give fewer."
+        )
     if (needed := 1 << count.bit_length()) > cells:
         raise InputError(
             f"{format_count(count, 'threshold')} take {needed} cells, and here are {cells}: give "
@@ -79,7 +81,7 @@ def _check(edges: FloatArray, thresholds: Sequence[float]) -> None:
 
 
 def _find_places(edges: FloatArray, numbers: FloatArray) -> FloatArray:
-    """Return where numbers are, in cells from the lowest edge on."""
+    """Return the places of numbers, in cells from the lowest edge on."""
     at = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
     return np.asarray(at + (numbers - edges[at]) / (edges[at + 1] - edges[at]))
 
@@ -91,10 +93,10 @@ def _interpolate(edges: FloatArray, places: FloatArray) -> FloatArray:
 
 
 def _share_cells(cells: int, widths: FloatArray) -> IntArray:
-    """Return how many cells lie between neighboring thresholds, in whole parts of the tree.
+    """Return the number of cells between neighboring thresholds, in whole parts of the tree.
 
-    The next part always goes where it does most to narrow cells, if rows are spread over the old
-    ones evenly: the sum of squared shares of cells is that of width^2 / parts.
+    The next part always goes where it narrows cells most, if rows are spread evenly over the old
+    cells: the sum of squared shares of cells is that of width^2 / parts.
     """
     parts = np.ones(len(widths), dtype=np.intp)
     halvings = (len(widths) - 1).bit_length()
@@ -104,7 +106,7 @@ def _share_cells(cells: int, widths: FloatArray) -> IntArray:
 
 
 def _halve(cells: int, times: int) -> IntArray:
-    """Return how many cells the blocks of a level of the tree have, the left ones one more."""
+    """Return the number of cells of each block on a level of the tree; left ones have one more."""
     sizes = np.array([cells], dtype=np.intp)
     for _ in range(times):
         sizes = np.stack([sizes - sizes // 2, sizes // 2], axis=1).ravel()

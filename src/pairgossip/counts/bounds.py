@@ -1,7 +1,7 @@
-"""Between which values a statistic lies, wherever in their blocks the rows are.
+"""Bounds of a statistic that hold wherever in their blocks the rows are.
 
-All bounds hold for the rows that were counted, whatever their values; cells that are counted as
-they are, are blocks too. Each docstring says whether some rows attain the ends.
+All bounds hold for the rows that were counted, whatever their values; single cells are blocks too.
+Each docstring says whether some rows attain the ends.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ Ends = tuple[float, float]
 UNKNOWN: Ends = (math.nan, math.nan)
 ROUNDING = 64 * np.finfo(np.float64).eps
 """Largest rounding error of an end, relative to the largest number that it is computed from."""
-_FINE = 256
+_TRIMMED_CELLS = 256
 """Number of cells above which those beyond all rows are left out."""
 _ORDERS = (BEFORE, TIED, AFTER)
 _MOST_STEPS = 50
-"""Steps toward the end of a quotient; it takes about five."""
+"""Largest number of steps toward the end of a quotient; it takes about five."""
 _HALVINGS = 64
-"""Bisections, after which a center is as exact as a float."""
+"""Number of bisections, after which a center is as exact as a float."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """How many rows are in every block of a table, by class."""
+    """The number of rows in every block of a table, by class."""
 
     axes: tuple[Axis, ...]
-    """Those of the tree in its order, then those of classes, as the kernel has its columns."""
+    """The axes of the tree, in its order, and then those of classes, as the kernel's columns."""
     tree: Tree
     counts: FloatArray
     """The number of rows, shape (*classes, blocks)."""
@@ -51,7 +51,7 @@ class Blocks:
 
     @property
     def n(self) -> float:
-        """How many rows were counted."""
+        """The number of rows."""
         return float(self.counts.sum())
 
     @property
@@ -84,11 +84,11 @@ class Blocks:
         return Blocks(axes, self.tree.axes[column], counts)
 
     def trim(self) -> Blocks:
-        """Leave out cells beyond all rows, if the rows of every one of many cells are known.
+        """Leave out cells beyond all rows, if every row of many cells is known to its cell.
 
-        Edges far away would cost digits.
+        Edges far from all rows would cost digits.
         """
-        if not self.is_known or math.prod(self.tree.shape) <= _FINE:
+        if not self.is_known or math.prod(self.tree.shape) <= _TRIMMED_CELLS:
             return self
         cells, axes = self.spread(), list(self.axes)
         leading = cells.ndim - len(self.tree.shape)
@@ -104,42 +104,43 @@ class Blocks:
 
     @classmethod
     def of_cells(cls, axes: tuple[Axis, ...], cells: FloatArray, leading: int) -> Blocks:
-        """Return counts of single cells; the first axes of the table are those of classes."""
+        """Return counts of single cells; the first ``leading`` axes of the table are classes."""
         tree = lay_tree(cells.shape[leading:])
         counts = np.zeros((*cells.shape[:leading], tree.size))
         counts[..., tree.cells] = cells.reshape(*cells.shape[:leading], -1)
         return cls(axes, tree, counts)
 
     def pairs(self, target: str) -> float:
-        """Return how many pairs are averaged: own pairs are left out of U-statistics."""
+        """Return the number of pairs averaged: U-statistics leave out pairs of a row with
+        itself."""
         return self.n * (self.n if target == "v" else self.n - 1)
 
 
 def widen(low: float, high: float, largest: float = 1.0) -> Ends:
-    """Return ends that allow for rounding of numbers up to a size."""
+    """Return ends that allow for rounding of numbers up to this size."""
     slack = ROUNDING * max(largest, abs(low), abs(high))
     return float(low - slack), float(high + slack)
 
 
-# Kernels of order: for two blocks each axis tells which orders of their rows are possible.
+# Kernels of order: for two blocks, each axis leaves some orders of their rows possible.
 
 
 def bound_order(kernel: AnyKernel, blocks: Blocks, target: str) -> Ends:
     """Bound a statistic whose kernels depend on the order of rows in every column alone.
 
-    Every pair takes the order that is best for the statistic among those that are possible. An AUC
-    attains both ends; two columns do where every block is a cell, but else rows that are best for
-    one pair may not be for another. NaN if no rows can be compared; an end may be infinite where
-    the rows could leave nothing to compare.
+    Every pair takes the order that is best for the statistic among those that are possible. Rows
+    attain both ends of an AUC, and those of two columns where every block is a cell; otherwise,
+    rows that are best for one pair may not be for another. The ends are NaN if no rows can be
+    compared; an end may be infinite where the rows could leave nothing to compare.
 
     Parameters
     ----------
     kernel
-        A kernel, a difference or quotient of kernels' averages, or tau-b.
+        A kernel, a difference or quotient of averages of kernels, or tau-b.
     blocks
         The rows; their axes are the columns of the kernel.
     target
-        "u" to leave own pairs out, or "v".
+        "u" to leave out pairs of a row with itself, or "v".
     """
     pairs = blocks.pairs(target)
     if not pairs > 0:
@@ -151,20 +152,20 @@ def bound_order(kernel: AnyKernel, blocks: Blocks, target: str) -> Ends:
 
 @dataclass(frozen=True)
 class _Options:
-    """The values of kernels in every order of a pair, and how many pairs may have which."""
+    """The values of kernels in every order of a pair, and the number of pairs in each relation."""
 
     values: FloatArray
     """Shape (kernels, orders, classes, classes)."""
     are_possible: BoolArray
-    """Which orders are possible in every relation of two blocks, shape (relations, orders)."""
+    """Whether each order is possible in each relation of two blocks, shape (relations, orders)."""
     pairs: FloatArray
-    """The number of pairs, own pairs left out, shape (relations, classes, classes)."""
+    """The number of pairs of different rows, shape (relations, classes, classes)."""
     own: FloatArray
-    """The sum over own pairs, if they count, shape (kernels,)."""
+    """The sum over pairs of a row with itself, if they count, shape (kernels,)."""
 
     @classmethod
     def of(cls, kernel: AnyKernel, blocks: Blocks, target: str) -> _Options:
-        """Evaluate the kernels on a pair of every kind, and count the pairs."""
+        """Evaluate the kernels for every order and classes of a pair, and count the pairs."""
         values = _evaluate_orders(kernel, blocks)
         relations, pairs = zip(*_count_pairs(blocks), strict=True)
         orders = list(itertools.product(_ORDERS, repeat=len(blocks.tree.shape)))
@@ -178,10 +179,11 @@ class _Options:
     def find_end(self, kernel: AnyKernel, pairs: float, side: float) -> float:
         """Return the least (side -1) or the largest (1) value of the statistic.
 
-        Every pair takes the order that a small step toward the end favors, until none does. For a
-        quotient these are Dinkelbach's steps, which end at the best of all choices. So do they for
-        tau-b: no order counts more in its numerator than in each factor below, so one that
-        agrees is best, whatever the others; among ties, the sign of the numerator decides.
+        Every pair takes the order that a small step toward the end favors, until no pair changes.
+        For a quotient these are Dinkelbach's steps, which end at the best of all choices. They do
+        so for tau-b too: no order counts more in its numerator than in each factor below, so an
+        order that agrees is best, whatever the others; among ties, the sign of the numerator
+        decides.
         """
         averages = self._average(np.abs(self.values).sum(axis=0), pairs)  # as few ties as possible
         value = float(kernel.combine(averages))
@@ -208,7 +210,7 @@ class _Options:
 
 
 def _evaluate_orders(kernel: AnyKernel, blocks: Blocks) -> FloatArray:
-    """Return the kernels of one pair per order and classes, the mean of both ways.
+    """Return the kernels of one pair per order and classes, averaged over both ways round.
 
     The shape is (kernels, orders, classes, classes).
     """
@@ -253,11 +255,11 @@ def _relate(
             yield (relation, *rest), counts
 
 
-# One column: distributions between those of all rows at the first and at the last cells.
+# One column: its distribution lies between those of all rows at the first and the last cells.
 
 
 def bound_distribution(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bound how many rows are up to any number, between the ends of all cells.
+    """Bound the number of rows up to any number, between the ends of all cells.
 
     Returns
     -------
@@ -265,7 +267,7 @@ def bound_distribution(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArr
         The number of rows, inside of cell 1, between cells 1 and 2, inside of cell 2, ..., shape
         (..., 2 cells - 1).
     lengths
-        How long these parts of the axis are.
+        The lengths of these parts of the axis.
     """
     first, last = (
         np.cumsum(blocks.tree.place(blocks.counts, is_last=side), axis=-1) for side in (False, True)
@@ -281,7 +283,7 @@ def bound_distribution(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArr
 def bound_differences(blocks: Blocks, target: str) -> Ends:
     """Bound Gini's mean difference: twice the integral of F (1 - F).
 
-    Rows attain the lower end, and where every block is a cell the upper one.
+    Rows attain the lower end, and if every block is a cell, the upper one.
     """
     if not blocks.pairs(target) > 0:
         return UNKNOWN
@@ -293,11 +295,11 @@ def bound_differences(blocks: Blocks, target: str) -> Ends:
 def bound_coefficient(blocks: Blocks, target: str) -> Ends:
     """Bound Gini's coefficient: the mean difference over twice the mean of the same rows.
 
-    Found by Dinkelbach's steps; ends are attained as in `bound_differences`. Where the mean is
-    known, divide the ends of the differences by twice that.
+    Both ends are found by Dinkelbach's steps, and attained as in `bound_differences`. Where the
+    mean is known, divide the ends of the differences by twice that mean.
     """
     pairs, n = blocks.pairs(target), blocks.n
-    if not (pairs > 0 and blocks.axes[0].ends[0][0] >= 0):  # it is about amounts
+    if not (pairs > 0 and blocks.axes[0].ends[0][0] >= 0):  # defined for amounts only
         return UNKNOWN
     ends = []
     for side in (-1.0, 1.0):
@@ -318,8 +320,8 @@ def bound_coefficient(blocks: Blocks, target: str) -> Ends:
 def _integrate(blocks: Blocks, side: float, cost: float) -> tuple[float, float]:
     """Return the sum of |x - y| over all pairs and the mean, of the least or largest difference.
 
-    Every number of rows up to a point is the one that favors the sum of differences, less (for the
-    largest) or plus twice the cost times the sum of all rows.
+    The number of rows up to each point is the one that favors the sum of differences, minus (for
+    the largest) or plus twice the cost times the sum of all rows.
     """
     n = blocks.n
     fewest, most, lengths = bound_distribution(blocks.drop_classes())
@@ -335,10 +337,11 @@ def _integrate(blocks: Blocks, side: float, cost: float) -> tuple[float, float]:
 
 
 def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
-    """Return the sample if all rows were at the lower, or higher, ends of their blocks.
+    """Return the sample in which all rows are at the lower, or higher, ends of their blocks.
 
     The lower of two classes is moved the other way, so that the classes differ least, or most.
-    There quantiles, means of order and shifts, which never fall if a row rises, attain their ends.
+    These samples attain the ends of quantiles, means of order and shifts, which never fall if a
+    row rises.
     """
     low, high = blocks.axes[0].ends
     points = np.stack([low, high], axis=-1).ravel()
@@ -350,21 +353,22 @@ def place_rows(blocks: Blocks, *, is_low: bool) -> Distribution:
     return Distribution(points, points, placed, placed.sum(axis=-1))
 
 
-# Sums of squares: of numbers that each lie in an interval.
+# Sums of squares of numbers that each lie in an interval.
 
 
 def bound_squares(low: FloatArray, high: FloatArray, rows: FloatArray) -> FloatArray:
     """Bound sums of squares about the mean, of rows that lie between these ends.
 
-    A sum about any other center is larger. So the least is that of rows nearest to the best center,
-    which they attain, and the largest is at most that of rows farthest from any one center.
+    A sum about any center but the mean is larger. So the least sum is that of rows nearest to the
+    best center, which rows attain, and the largest is at most that of rows farthest from any one
+    center.
 
     Parameters
     ----------
     low, high
-        Between which numbers the rows lie, shape (intervals,).
+        The ends of the intervals that hold the rows, shape (intervals,).
     rows
-        How many lie there, shape (..., intervals).
+        The number of rows in each interval, shape (..., intervals).
 
     Returns
     -------
@@ -381,7 +385,7 @@ def bound_squares(low: FloatArray, high: FloatArray, rows: FloatArray) -> FloatA
 
 
 def _distances(low: FloatArray, high: FloatArray, center: FloatArray) -> FloatArray:
-    """Return how far the nearest and the farthest numbers of intervals are above a center."""
+    """Return the distances of the nearest and farthest numbers of intervals above a center."""
     near, far = center[..., None]
     nearest = np.clip(near, low, high) - near
     farthest = np.where(high - far > far - low, high - far, low - far)
@@ -389,10 +393,10 @@ def _distances(low: FloatArray, high: FloatArray, center: FloatArray) -> FloatAr
 
 
 def bound_scatter(columns: Sequence[Blocks], target: str) -> Ends:
-    """Bound the scatter within classes, of which every column has a table by class.
+    """Bound the scatter within classes, from a table by class of every column.
 
-    It is the sum of 2 n_c times the squares about the mean, over classes c and columns. Rows attain
-    the lower end.
+    The scatter is the sum of 2 n_c times the squares about the mean, over classes c and columns.
+    Rows attain the lower end.
     """
     pairs = columns[0].pairs(target)
     if not pairs > 0:

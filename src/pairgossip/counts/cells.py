@@ -1,7 +1,7 @@
 """Cells of a column: the intervals, or single numbers, in which a summary counts rows.
 
 Two machines that lay the same cells have the same edges to the last bit, whatever their
-mathematical libraries: edges that are computed are rounded to fewer digits than these differ in.
+mathematical libraries: computed edges are rounded to fewer digits than the ones that differ.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from pairgossip.rows.rows import Describe, count_from_zero
 from pairgossip.text import format_count
 
 MOST_CELLS = 1 << 20
-"""Largest number of cells of a table, which has to fit into memory with its tree."""
+"""Largest number of cells of a table, which must fit into memory with its tree."""
 _DIGITS = 26
-"""Binary digits to which computed edges are rounded, of the range or of themselves."""
+"""Number of binary digits to which computed edges are rounded, of the range or of themselves."""
 _LOG_SPAN = 100.0
-"""A positive range that spans more than this factor has cells of equal ratio by default."""
+"""The ratio of a positive range's ends above which its cells have equal ratios by default."""
 _ONE_COLUMN, _TWO_COLUMNS = 256, 32
-"""Cells of a column that is counted alone, and of each of two, where others see the counts."""
+"""Number of cells of a column that is counted alone, and of each of two, where others see
+counts."""
 _ONE_OWN_COLUMN, _TWO_OWN_COLUMNS = 4096, 64
-"""The same where nobody else does."""
+"""The same numbers where nobody else sees the counts."""
 _FEWEST_BITS, _MOST_BITS = 9, 20
-"""Sign and exponent of a binary32 number, and the most that `MOST_CELLS` allow."""
+"""The bits of sign and exponent of a binary32 number, and the most that `MOST_CELLS` allow."""
 _SPELLED = re.compile(r"(?:pg\.)?(?:cells\.)?(\w+)\s*(?:\((.*)\))?", re.DOTALL)
-"""Cells as one writes them, or as Python has them."""
+"""Cells as users write them, or as Python prints them."""
 _WITH_EDGES = re.compile(r"(.*\w\)?)\s*\.\s*at\s*\((.*)\)", re.DOTALL)
-"""The same, followed by the thresholds at which they have edges."""
+"""Cells followed by the thresholds at which they have edges."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,17 @@ class Cells(ABC):
 
     @abstractmethod
     def lay(self) -> Axis:
-        """Return the edges of the cells, or the numbers that have one each."""
+        """Return the edges of the cells, or the numbers that have a cell each."""
 
     def fit(self, values: FloatArray) -> Cells:
-        """Return the cells for these values: the same, unless they follow from values."""
+        """Return the cells for these values: the same cells, except for those that depend on
+        values."""
         return self
 
     def at(self, *thresholds: float) -> Cells:
-        """Return as many cells with edges at thresholds, so that what happens there is exact.
+        """Return as many cells with edges at thresholds, so that counts on each side are exact.
 
-        Blocks of cells are halved at the thresholds first, so that hardly any lies across one.
+        The blocks of cells are halved at the thresholds first, so that hardly any lies across one.
 
         >>> Even(0, 1, 8).at(0.1)
         Edges(0, ..., 1: 8 cells)
@@ -67,9 +69,9 @@ class Cells(ABC):
         return Edges(lay_through(self.lay().places, numbers).tolist()) if numbers else self
 
     def check(self, values: FloatArray, owner: str, describe: Describe = count_from_zero) -> None:
-        """Raise `InputError` if a value is in none of the cells.
+        """Raise `InputError` if a value is in no cell.
 
-        Messages call the column as ``owner`` says, and its rows as ``describe`` does.
+        ``owner`` names the column in messages, and ``describe`` its rows.
         """
         places = self.lay().places
         outside = np.flatnonzero(~((values >= places[0]) & (values <= places[-1])))
@@ -173,7 +175,7 @@ class Logit(Cells):
 
 @dataclass(frozen=True, repr=False)
 class Whole(Cells):
-    """A cell for every whole number from ``low`` to ``high``: counts leave nothing open.
+    """A cell for every whole number from ``low`` to ``high``: counts say everything about rows.
 
     >>> Whole(0, 3).lay().places.tolist()
     [0.0, 1.0, 2.0, 3.0]
@@ -196,33 +198,33 @@ class Whole(Cells):
         return Labels(np.arange(self.low, self.high + 1.0))
 
     def at(self, *thresholds: float) -> Cells:
-        """Return these cells: whole numbers are above a threshold or below, wherever it is.
+        """Return these same cells: every whole number is above or below any threshold.
 
-        With blocks of cells, it is certain only as far as none lies across it.
+        With blocks of cells, counts are certain only as far as no block lies across the threshold.
         """
         for one in sort_thresholds(thresholds):
             if not self.low <= one <= self.high or 2 * one != round(2 * one):
                 raise InputError(
-                    f"Threshold {one:.9g} is none of {self}: give a whole number from "
+                    f"Threshold {one:.9g} does not fit {self}: give a whole number from "
                     f"{self.low:,} to {self.high:,}, or the middle between two."
                 )
         return self
 
     def check(self, values: FloatArray, owner: str, describe: Describe = count_from_zero) -> None:
-        """Raise `InputError` if a value is in none of the cells, or no whole number."""
+        """Raise `InputError` if a value is in no cell, or is not a whole number."""
         super().check(values, owner, describe)
         broken = np.flatnonzero(values != np.rint(values))
         if len(broken):
             raise InputError(
-                f"{owner} is no whole number in {describe(broken)}: give other {{argument}}, such "
-                "as pg.cells.Even.",
+                f"{owner} is not a whole number in {describe(broken)}: give other {{argument}}, "
+                "such as pg.cells.Even.",
                 "cells",
             )
 
 
 @dataclass(frozen=True, repr=False)
 class Edges(Cells):
-    """Cells between edges of one's own, from the lowest to the highest.
+    """Cells between given edges, from the lowest to the highest.
 
     >>> Edges([0, 1, 10]).lay().places.tolist()
     [0.0, 1.0, 10.0]
@@ -295,7 +297,7 @@ class Quantiles(Cells):
 class Float(Cells):
     """Cells of all numbers with the same leading bits, in binary32: no range to agree on.
 
-    Relative to the numbers they are 2^-(bits - 9) wide.
+    Relative to the numbers, cells are 2^-(bits - 9) wide.
 
     >>> places = Float(9).lay().places
     >>> places[(places >= 1) & (places <= 8)].tolist()
@@ -325,7 +327,7 @@ KINDS: dict[str, type[Cells]] = {
 
 
 def parse_cells(text: str) -> Cells:
-    """Read cells as one writes them: a name, and numbers in brackets.
+    """Read cells as users write them: a name, and numbers in parentheses.
 
     >>> parse_cells("log(1, 1e6)"), parse_cells("Whole(0, 10)"), parse_cells("logit")
     (Log(1, 1e+06, 256), Whole(0, 10), Logit(0.0001, 256))
@@ -361,7 +363,7 @@ def parse_cells(text: str) -> Cells:
 
 
 def _spell(name: str, kind: type[Cells]) -> str:
-    """Return how cells of a kind are written."""
+    """Return the way to write cells of a kind."""
     if kind is Edges:
         return "edges(0, 1, 10), all edges from the lowest to the highest"
     given = fields(kind)
@@ -378,17 +380,17 @@ def _read_number(text: str) -> float:
 def default_cells(
     ranges: Sequence[Range], whole_numbers: Sequence[bool] = (), *, is_own: bool = False
 ) -> tuple[Cells, ...]:
-    """Return the cells of columns with these ranges, of which nothing else is known.
+    """Return the cells of columns of which only these ranges are known.
 
-    Whole numbers have one each where these are no more; positive numbers that span more than a
-    factor 100 have cells of equal ratio. Numbers of rows have no part in it.
+    Whole numbers have one cell each if there are no more of them than cells; positive numbers that
+    span more than a factor 100 have cells of equal ratio. The number of rows does not matter.
 
     Parameters
     ----------
     ranges
         The least and the largest number of every column.
     whole_numbers
-        Which columns hold whole numbers only; none unless given.
+        Whether each column holds only whole numbers; missing ones count as False.
     is_own
         Whether nobody else sees the counts, so that cells can be as fine as answers need.
 

@@ -10,16 +10,16 @@ from pairgossip.inference.answer import Law, interval
 from pairgossip.kernels.kernel import Scale
 
 LEVEL = 0.95
-"""Confidence level of all intervals unless another one is given."""
+"""Default confidence level of all intervals."""
 _HALVINGS = 60
-"""Bisections, after which an end is as exact as a float."""
+"""Number of bisections, after which an end is as exact as a float."""
 POSSIBLE: dict[Scale, Ends] = {
     "logit": (0.0, 1.0),
     "log": (0.0, math.inf),
     "fisher": (-1.0, 1.0),
     "plain": (-math.inf, math.inf),
 }
-"""Between which values statistics lie whose intervals are on these scales."""
+"""The possible values of statistics, by the scale of their intervals."""
 
 
 def interval_about(
@@ -27,8 +27,8 @@ def interval_about(
 ) -> Ends:
     """Return an interval for a statistic that is known up to a bracket.
 
-    Where the bracket is wide, errors of one side only can lead astray (Imbens and Manski 2004).
-    Noise may leave the value outside of the bracket, and of what its scale allows.
+    Where the bracket is wide, the statistic can err on one side only (Imbens and Manski 2004).
+    Noise may leave the value outside of the bracket, and beyond the limits of its scale.
     """
     low, high = (value, value) if math.isnan(bracket[0]) else bracket
     if not (error > 0 and low <= high):
@@ -43,7 +43,7 @@ def interval_about(
 
 
 def _slope(scale: Scale, value: float) -> float:
-    """Return how fast numbers grow with those on the scale; 0 beyond its ends."""
+    """Return the slope of numbers along the scale; 0 beyond its ends."""
     slopes = {"logit": value * (1 - value), "log": value, "fisher": 1 - value**2, "plain": 1.0}
     return max(slopes[scale], 0.0)
 

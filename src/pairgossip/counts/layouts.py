@@ -1,6 +1,6 @@
-"""Which statistic is read from which cells: the one place that says it.
+"""The cells from which each statistic is read; no other module decides this.
 
-`find_kind` knows those of kernels, and `find_order_question` the statistics of order.
+`find_kind` covers averages of kernels, and `find_order_question` the statistics of order.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ OF_ONE_COLUMN = frozenset({GINI, MIDPOINT})
 OF_SCORES = frozenset({AUC_ORDERED, SECOND_AUC_ORDERED, AUC_COMPARED})
 OF_ORDER = frozenset({KENDALL, RANKING_RISK, FIRST_APART, SECOND_APART, BOTH_APART})
 OF_SURVIVAL = frozenset({CONCORDANT, COMPARABLE})
-"""Kernels whose averages the same cells tell."""
+"""Sets of kernels whose averages are read from the same cells."""
 _DIRECTIONS = 32
-"""Directions along which rows of several columns are projected and counted."""
+"""Number of directions on which rows of several columns are projected and counted."""
 
 
 def formulas(kernel: AnyKernel) -> tuple[Formula, ...]:
-    """Return which built-in functions make up a kernel."""
+    """Return the built-in formulas of a kernel's parts."""
     return tuple(part.formula for part in kernel.components)
 
 
@@ -83,14 +83,14 @@ class PairLayout(Layout):
         super().__init__(columns)
 
     def parts(self) -> list[tuple[float, Kernel | Combination]]:
-        """Return the kernel of every table, and by how much it counts in the statistic."""
+        """Return the kernel of every table, and its factor in the statistic."""
         return [(1.0, self.kernel)]
 
     def find(self, sums: Sums, noise: float = 0.0, level: float = LEVEL) -> Estimate:
         """Return the statistic with its errors; noise moves it by this standard error.
 
-        Several tables do not tell how their columns go together: the error is at most the sum of
-        theirs.
+        Several tables do not show how their columns go together: the error is at most the sum of
+        the tables' errors.
         """
         target, has_strata = self.columns.target, self.columns.strata is not None
         bound, tables = bound_kernel, sums.clip()
@@ -105,7 +105,7 @@ class PairLayout(Layout):
         return self._join(found, level)
 
     def _join(self, found: Sequence[Estimate], level: float) -> Estimate:
-        """Return the statistic of the estimates of all tables."""
+        """Return the statistic from the estimates of all tables."""
         if len(found) == 1:
             return found[0]
         value, error, bracket = self.add_parts(
@@ -116,7 +116,7 @@ class PairLayout(Layout):
         return Estimate(value, error, *interval, bracket=bracket)
 
     def add_parts(self, numbers: FloatArray) -> tuple[float, float, Ends]:
-        """Add up values, errors and the two ends about them, a line for each table."""
+        """Add up values, errors and the two ends about them, one line per table."""
         factors = np.array([factor for factor, _ in self.parts()])
         value, error = float(factors @ numbers[:, 0]), float(np.abs(factors) @ numbers[:, 1])
         ends = np.where(factors[:, None] < 0, numbers[:, :1:-1], numbers[:, 2:])
@@ -125,7 +125,7 @@ class PairLayout(Layout):
 
 
 class _ColumnsLayout(PairLayout):
-    """Every column by itself, by class where there are any: together they would tell more of rows.
+    """Every column by itself, by class if there are classes: tables of both would reveal more.
 
     Two AUCs are subtracted, and scatter adds up over columns.
     """
@@ -141,7 +141,7 @@ class _ColumnsLayout(PairLayout):
 
 
 def spread_directions(dimension: int, count: int) -> FloatArray:
-    """Return unit vectors in orthogonal groups, the same for everybody, shape (count, d)."""
+    """Return unit vectors in orthogonal groups, the same on every machine, shape (count, d)."""
     if dimension == 1:
         return np.ones((1, 1))
     draws = np.random.Generator(np.random.Philox(0)).normal(
@@ -152,12 +152,12 @@ def spread_directions(dimension: int, count: int) -> FloatArray:
 
 
 def distance_factor(columns: int) -> float:
-    """Return how many times the mean difference of projections the mean distance is."""
+    """Return the mean distance divided by the mean difference of projections."""
     return math.sqrt(math.pi) * math.exp(math.lgamma((columns + 1) / 2) - math.lgamma(columns / 2))
 
 
 class _DistanceLayout(_ColumnsLayout):
-    """Cells of projections on directions, which are the same everywhere."""
+    """Cells of projections on directions, which are the same on every machine."""
 
     @property
     def column_axes(self) -> tuple[Axis, ...]:
@@ -197,7 +197,7 @@ def bound_kernel(kernel: Kernel | Combination, blocks: Blocks, target: str) -> E
 
 
 def bound_within(kernel: Kernel | Combination, blocks: Blocks, target: str) -> Ends:
-    """Return the same ends over pairs within strata, which are the last factor of the blocks."""
+    """Return such ends over pairs within strata, which are the last factor of the blocks."""
     if set(formulas(kernel)) <= OF_ORDER | OF_SCORES | OF_SURVIVAL:
         return bound_order(restrict_to_strata(kernel), blocks, target)
     counts = np.moveaxis(blocks.counts, -2, 0)
@@ -205,7 +205,7 @@ def bound_within(kernel: Kernel | Combination, blocks: Blocks, target: str) -> E
     pairs = np.array([one.pairs(target) for one in parts])
     ends = np.array([bound_kernel(kernel, one, target) for one in parts])
     if isinstance(kernel, Combination):  # a quotient of sums is between the quotients of its parts
-        ends = ends[~np.isnan(ends[:, 0])]  # in a part without one there is nothing to divide
+        ends = ends[~np.isnan(ends[:, 0])]  # a part without a quotient has nothing to divide by
         return (float(ends[:, 0].min()), float(ends[:, 1].max())) if len(ends) else UNKNOWN
     low, high = (pairs[pairs > 0] @ ends[pairs > 0] / max(pairs.sum(), 1.0)).tolist()
     return (low, high) if pairs.any() else UNKNOWN
@@ -218,14 +218,14 @@ def _leave_out_lone(blocks: Blocks) -> Blocks:
 
 
 class OrderLayout(Layout):
-    """Cells of one column, for every class apart, or of two, of a statistic of order."""
+    """Cells of one column, by class if there are classes, or of two, for a statistic of order."""
 
     def __init__(self, columns: Columns, statistic: Statistic | None) -> None:
         self.statistic = statistic
         super().__init__(columns)
 
     def reading(self, n: float) -> SampleCells | RankTable:
-        """Return what the cells tell of the statistic."""
+        """Return the reader of the statistic from n rows in the cells."""
         if self.statistic is None:
             return RankTable(self.axes[0], self.axes[1], n)
         return SampleCells(
@@ -240,7 +240,7 @@ class OrderLayout(Layout):
         return read_order(self.reading(sums.n), mean, noise, sums.clip()[0], level)
 
     def spread(self, shares: FloatArray) -> FloatArray:
-        """Return mean features given the share of rows in every cell: rows fill cells evenly."""
+        """Return mean features for these shares of rows in cells, which rows fill evenly."""
         leading = (*shares.shape[:-1], *self.tables[0].leading)
         sizes = [size for axis in self.axes for size in (axis.bins, 1 if axis.ties_known else 2)]
         features, at = np.zeros((*leading, *sizes)), (..., *((slice(None), 0) * len(self.axes)))
@@ -248,7 +248,7 @@ class OrderLayout(Layout):
         return features.reshape(*shares.shape[:-1], -1)
 
 
-_OF_KERNELS: tuple[tuple[Collection[Formula], str], ...] = (
+_CELLS_OF_KERNELS: tuple[tuple[Collection[Formula], str], ...] = (
     ({VARIANCE}, "spread"),
     ({SCATTER_SQUARED}, "spread"),
     (OF_ONE_COLUMN, "column"),
@@ -257,19 +257,19 @@ _OF_KERNELS: tuple[tuple[Collection[Formula], str], ...] = (
     (OF_SURVIVAL, "order"),
     ({DISTANCE}, "distance"),
 )
-"""The kind of cells that tell averages of kernels; those of one statistic are all in one set."""
-_APART: dict[str, type[PairLayout]] = {
+"""The kind of cells that gives averages of kernels; those of one statistic are all in one set."""
+_LAYOUTS: dict[str, type[PairLayout]] = {
     "spread": _ColumnsLayout,
     "scores": _ColumnsLayout,
     "distance": _DistanceLayout,
 }
-"""Kinds whose columns are counted apart."""
+"""The layouts of kinds whose columns are counted separately; others have one table."""
 
 
 def find_kind(kernel: AnyKernel) -> str | None:
-    """Return the kind of cells that a kernel is read from; None if no cells tell it."""
+    """Return the kind of cells that a kernel is read from; None if there is no such kind."""
     asked = set(formulas(kernel))
-    return next((kind for known, kind in _OF_KERNELS if asked <= set(known)), None)
+    return next((kind for known, kind in _CELLS_OF_KERNELS if asked <= set(known)), None)
 
 
 # Statistics of order, by name.
@@ -282,12 +282,12 @@ _OF_SHARE: dict[str, Callable[[float], Statistic]] = {
     "winsorized-mean": WinsorizedMean,
 }
 _COLUMN_MODELS = {("value",): "gini", ("value", "label"): "auc", ("x", "y"): "kendall"}
-"""The kernel that stands for each set of columns: it takes the same ones."""
+"""The kernel that stands for each set of columns: it takes the same columns."""
 
 
 @dataclass(frozen=True)
 class OrderQuestion:
-    """A statistic that is no average over pairs."""
+    """A statistic that is not an average over pairs."""
 
     name: str
     columns: tuple[str, ...]
@@ -338,18 +338,18 @@ def check_name(name: str) -> None:
 
 
 def check_kernel(kernel: Kernel | Combination) -> None:
-    """Raise `InputError` if no sums tell a kernel."""
+    """Raise `InputError` if sums over rows cannot give a kernel's average."""
     if find_kind(kernel) is not None:
         return
     others = sorted(name for name in CATALOG if find_kind(as_kernel(name)) is not None)
     raise InputError(
-        f"kernel '{kernel.name}' is not told by sums over rows: choose another (with "
+        f"kernel '{kernel.name}' cannot be read from sums over rows: choose another (with "
         f'{", ".join(others)} it works), or let rows travel with algorithm.name = "exchange".'
     )
 
 
 def is_told_by_sums(name: str) -> bool:
-    """Return whether sums tell the kernel or statistic of this name; not if there is none."""
+    """Return whether sums over rows give the kernel or statistic of this name, if there is one."""
     if find_order_question(name) is not None:
         return True
     try:
@@ -366,4 +366,4 @@ def lay_out(columns: Columns, name: str) -> Layout:
     kernel = as_kernel(name)
     kind = find_kind(kernel)
     assert kind is not None  # the specification is checked before
-    return _APART.get(kind, PairLayout)(columns, kernel)
+    return _LAYOUTS.get(kind, PairLayout)(columns, kernel)

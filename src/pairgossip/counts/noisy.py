@@ -1,12 +1,12 @@
 """A statistic from counts with noise: a value without bias, and an interval.
 
-Averages over pairs are quadratic forms of the counts, so that the bias of noise is known and can be
-taken off, and its variance follows from the law of the noise. For this counts are read as they are,
-negative ones too: to cut these off would move rows to where there are none. Only their sum is set
-right, since the number of rows is known without noise.
+Averages over pairs are quadratic forms of the counts, so the bias of noise is known and is taken
+off, and its variance follows from the law of the noise. This needs counts as they are, negative
+ones included: cutting them off would move rows to where there are no rows. Only their sum is
+corrected, since the number of rows is known without noise.
 
-Whether there is an interval depends on what is agreed, and not on the counts: intervals that
-vanish in unlucky samples would hold the true value less often than they say in all others.
+Whether there is an interval depends on the agreed settings, and not on the counts: intervals that
+are missing in unlucky samples would hold the true value less often than stated in all others.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ from pairgossip.order_statistics.laws import normal_quantile
 from pairgossip.order_statistics.statistics import Quantile
 
 MOST_NOISE, MOST_UNFOLLOWED = 0.125, 0.005
-"""Standard deviation of the noise of all counts together, as a part of the rows, up to which there
-are intervals: where noise is followed through the statistic, and where it is not. Both are by
-benchmarks/noisy_intervals.py."""
+"""Largest standard deviation of the noise of all counts together, as a share of the rows, for which
+there are intervals: where noise is followed through the statistic, and where it is not. Both come
+from benchmarks/noisy_intervals.py."""
 _EVEN_POWERS = np.array([1.0, 0.0, 1 / 12])
-"""Mean powers of the offset of numbers that are spread evenly over a cell."""
+"""Mean powers of the offset of numbers that are even over a cell."""
 _ANY_ROWS = 1000.0
-"""A number of rows by which nothing is decided."""
+"""Some number of rows; no result depends on it."""
 _MOST_POINTS = 2048
-"""Points that stand for the rows of cells: a form is a table of all their pairs."""
+"""Largest number of points that stand for the rows of cells: a form is a table of their pairs."""
 _PAIRS_AT_ONCE = 1 << 18
-"""Pairs of cells in memory at once; more are taken in turn."""
+"""Number of pairs of cells in memory at once; more are processed in turn."""
 _SHIFT = 1e-6
-"""How far apart two rows of one point lie, as a part of the width of their cell: they are not tied
-unless numbers are whole."""
-_AT_WORST = 0.935
-"""Level of intervals whatever rows are in each cell. Where cells leave little open, they hold 95 %
-as rows usually lie, and not more than 97 % as they would at this level for the worst."""
-_TINY = 1e-12
-"""Ridge that makes singular covariances regular, as a part of their trace."""
+"""Distance of two rows of one point, in widths of their cell: they are not tied, except for whole
+numbers."""
+_WORST_CASE_LEVEL = 0.935
+"""Level of intervals that hold for any rows in each cell. Where cells leave little open, intervals
+cover 95 % for rows as they usually lie, and not more than 97 % as they would for the worst rows."""
+_RIDGE = 1e-12
+"""Ridge that makes singular covariances regular, as a share of their trace."""
 _MOST_RATIO = 2.0
-"""How many times as wide as the one before a cell may be for rows to slope: as a form is linear, no
-slope is cut off, and one by a narrow cell of many rows would be steeper than rows can be."""
-_HIDDEN = 1e-6
-"""A sampling error is not known below this part of that of noise: it may be a rounding error."""
+"""Largest ratio of the widths of neighboring cells at which the density of rows may slope. A form
+is linear and cuts off no slope, and one beside a narrow cell of many rows would be too steep."""
+_LEAST_ERROR = 1e-6
+"""Least sampling error that is reported, as a share of that of noise: less may be rounding."""
 _MOST_KERNELS = 3
-"""Averages of which a statistic may be a function."""
+"""Largest number of averages in a statistic."""
 _PLACES = 12
 """Decimal places of shares of rows that are compared with a level."""
 _ANGLES = 720
-"""Directions in which averages are moved to find the ends of a statistic."""
+"""Number of directions in which averages are moved to find the ends of a statistic."""
 
 
 def rows_for_interval(layout: Layout, variance: float) -> int:
-    """Return how many rows it takes for an interval; 0 if none ever has one.
+    """Return the least number of rows that gives an interval; 0 if no number does.
 
     ``variance`` is that of the noise of a count.
     """
@@ -75,12 +75,12 @@ def rows_for_interval(layout: Layout, variance: float) -> int:
         most, even = MOST_UNFOLLOWED, np.full(layout.words, _ANY_ROWS / layout.counts)
         even[0] = _ANY_ROWS
         if math.isnan(layout.find(layout.read_sums(even)).low):
-            return 0  # nor is there an interval without noise
+            return 0  # there is no interval without noise either
     return math.ceil(math.sqrt(_count_cells(layout) * variance) / most)
 
 
 def check_noisy(layout: Layout) -> None:
-    """Raise `InputError` if it is not known what noise does to a kernel's statistic."""
+    """Raise `InputError` if the effect of noise on a kernel's statistic is not known."""
     if isinstance(layout, PairLayout) and not _is_followed(layout):
         raise InputError(
             f"Noise is followed through tables of up to {_MOST_POINTS:,} cells, and averages of up "
@@ -90,12 +90,12 @@ def check_noisy(layout: Layout) -> None:
 
 
 def _count_cells(layout: Layout) -> int:
-    """Return how many cells the largest table has."""
+    """Return the number of cells of the largest table."""
     return max(math.prod(table.shape) for table in layout.tables)
 
 
 def _is_followed(layout: Layout) -> bool:
-    """Return whether it is known what noise in the counts does to the statistic."""
+    """Return whether the effect of noise in the counts on the statistic is known."""
     if isinstance(layout, PairLayout):
         are_few = all(len(kernel.components) <= _MOST_KERNELS for _, kernel in layout.parts())
         return are_few and _count_cells(layout) <= _MOST_POINTS
@@ -111,7 +111,7 @@ class Noisy(NamedTuple):
 
 
 def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy:
-    """Return what counts tell whose noise has this variance."""
+    """Return the statistic of counts whose noise has this variance."""
     of_share = variance / sums.n**2
     if isinstance(layout, PairLayout):
         parts = zip(layout.parts(), layout.tables, sums.tables, strict=True)
@@ -130,25 +130,25 @@ def find_noisy(layout: Layout, sums: Sums, variance: float) -> Noisy:
 
 
 def _find_shares(blocks: Blocks, n: float) -> FloatArray:
-    """Return the share of rows in every cell of a table; together they are 1."""
+    """Return the share of rows in every cell of a table; the shares add up to 1."""
     shares = blocks.spread().ravel() / n
     return shares - (shares.sum() - 1) / len(shares)
 
 
 def _join(layout: PairLayout, found: Sequence[Noisy]) -> Noisy:
-    """Return a statistic that several tables tell; how they go together is not known."""
+    """Return a statistic of several tables, whose dependence is not known."""
     value, error, ends = layout.add_parts(np.array([one.estimate[:4] for one in found]))
     noises = [factor * one.noise for (factor, _), one in zip(layout.parts(), found, strict=True)]
     return Noisy(Estimate(value, error, *ends), math.hypot(*noises))
 
 
 def _follow_slopes(layout: OrderLayout, sums: Sums, variance: float) -> Noisy:
-    """Return what noise does to the value by the delta method: slopes along every count."""
+    """Return the effect of noise by the delta method: from slopes along every count."""
     reading, step = layout.reading(sums.n), max(1.0, math.sqrt(variance)) / sums.n
     moved = step * np.eye(layout.counts)
     above, below = (reading.readout(layout.spread(sums.shares + one)) for one in (moved, -moved))
     slopes = (above - below) / (2 * step) / sums.n
-    # Where a value is at the end of what it can be, slopes say nothing.
+    # A value at an end of its range has no slopes.
     error = math.sqrt(variance * float(slopes @ slopes)) or math.nan
     return Noisy(layout.find(sums, error), error)
 
@@ -163,9 +163,9 @@ class Forms(NamedTuple):
 
 
 def find_forms(table: CountTable, kernel: Kernel | Combination) -> Forms:
-    """Return the forms of a kernel on a table, of which a few points stand for the rows of a cell.
+    """Return the forms of a kernel on a table; a few points stand for the rows of a cell.
 
-    Rows are spread over their cell as the cells beside it suggest, or evenly if cells widen fast.
+    Rows are spread over their cell as neighboring cells suggest, or evenly if cells widen fast.
     """
     axes = [_axis_points(axis, table) for axis in (*table.factors, *table.axes)]
     spread: FloatArray = np.ones((1, 1))
@@ -190,7 +190,7 @@ def find_forms(table: CountTable, kernel: Kernel | Combination) -> Forms:
 class _AxisPoints(NamedTuple):
     places: FloatArray
     shifts: FloatArray
-    """How far another row of the same point may be."""
+    """The distance to another row of the same point."""
     spread: FloatArray
     """The weights of points by the shares of cells, shape (cells, points)."""
 
@@ -222,7 +222,7 @@ def _evaluate(kernel: Kernel, first: FloatArray, second: FloatArray) -> FloatArr
 
 @dataclass(frozen=True)
 class _NoisyPairs:
-    """A statistic of pairs, from shares of rows of which some are negative."""
+    """A statistic of pairs, from shares of rows that may be negative."""
 
     kernel: Kernel | Combination
     table: CountTable
@@ -244,11 +244,11 @@ class _NoisyPairs:
         noise, error = (math.sqrt(max(square, 0.0)) for square in squares)
         spread = math.hypot(noise, error)
         ends = self._interval(forms, averages, by_noise + by_rows, error, spread)
-        is_hidden = error <= _HIDDEN * noise
+        is_hidden = error <= _LEAST_ERROR * noise
         return Noisy(Estimate(value, math.nan if is_hidden else error, *ends), noise or math.nan)
 
     def _average(self, forms: Forms, shares: FloatArray, variance: float) -> FloatArray:
-        """Return the averages over pairs, less what noise of this variance adds to them."""
+        """Return the averages over pairs, without the bias from noise of this variance."""
         pairs, n = forms.pairs, self.n
         squares = np.trace(pairs, axis1=1, axis2=2) - pairs.mean(axis=2).sum(axis=1)
         averages = pairs @ shares @ shares - variance * squares
@@ -257,7 +257,7 @@ class _NoisyPairs:
         return np.asarray((n * averages - forms.own @ shares) / (n - 1))
 
     def _sampling(self, rates: FloatArray) -> FloatArray:
-        """Return the covariances of averages over samples; of what noise hides, nothing is left."""
+        """Return the covariances of averages over samples; those that noise hides are 0."""
         about = rates - (rates @ self.shares)[:, None]
         sizes, turned = np.linalg.eigh((self.shares * about) @ about.T / self.n)
         return np.asarray((turned * np.maximum(sizes, 0.0)) @ turned.T)
@@ -270,7 +270,7 @@ class _NoisyPairs:
         error: float,
         spread: float,
     ) -> Ends:
-        """Return where the statistic is if averages are within their errors, and cells open.
+        """Return the range of the statistic for averages within their errors, and rows in any cell.
 
         A ratio is not cut off where its errors are large (Fieller 1954).
         """
@@ -296,13 +296,13 @@ class _NoisyPairs:
                 ends = np.array([-np.inf, np.inf])
             return np.sqrt(np.maximum(ends**2 + wide**2 * skewed, 0.0))
 
-        at_worst = level_of_ends(_AT_WORST, float(opened.sum()) / (spread or 1.0))
+        at_worst = level_of_ends(_WORST_CASE_LEVEL, float(opened.sum()) / (spread or 1.0))
         below, above = np.maximum(arms(LEVEL), opened + arms(at_worst)).tolist()
         return max(value - below, min(limits[0], value)), min(value + above, max(limits[1], value))
 
 
 def _skewness(estimate: Estimate) -> FloatArray:
-    """Return how long the arms of an interval are without noise, beside those of a normal law."""
+    """Return the arms of an interval without noise, relative to those of a normal law."""
     low, high = estimate.bracket
     if math.isnan(low):
         low = high = estimate.value
@@ -314,14 +314,14 @@ def _skewness(estimate: Estimate) -> FloatArray:
 
 
 def nearest_shares(shares: FloatArray) -> FloatArray:
-    """Return the nearest shares of which none is negative, and which add up to 1."""
+    """Return the nearest shares that are not negative and add up to 1."""
     falling = -np.sort(-shares)
     above = (np.cumsum(falling) - 1) / np.arange(1, len(shares) + 1)
     return np.maximum(shares - above[(falling > above).sum() - 1], 0.0)
 
 
 def _directions(count: int) -> FloatArray:
-    """Return vectors of length 1 in all directions, as many as it takes to come near each."""
+    """Return unit vectors in all directions, dense enough to come near each direction."""
     if count == 1:
         return np.array([[-1.0], [1.0]])
     if count == 2:
@@ -335,17 +335,17 @@ def _directions(count: int) -> FloatArray:
 
 
 def _factor(covariance: FloatArray) -> FloatArray:
-    """Return a root of covariances that is the same on every machine, where they are singular too.
+    """Return a root of covariances, also singular ones, that is the same on every machine.
 
     Eigenvectors would have either sign.
     """
-    tiny = _TINY * (np.trace(covariance) or 1.0)
+    tiny = _RIDGE * (np.trace(covariance) or 1.0)
     return np.asarray(np.linalg.cholesky(covariance + tiny * np.eye(len(covariance))))
 
 
 @dataclass(frozen=True)
 class _NoisyQuantile:
-    """A quantile, from where the share of rows below crosses its level, up to errors."""
+    """A quantile with errors: the place where the share of rows below crosses its level."""
 
     share: float
     axis: Axis
@@ -373,22 +373,22 @@ class _NoisyQuantile:
 
     @property
     def _below(self) -> FloatArray:
-        """The share of rows below every edge, which noise would let fall here and there.
+        """The share of rows below every edge, made to rise where noise lets it fall.
 
-        Rounded, so that it crosses a level in the same cell on every machine.
+        It is rounded, so that it crosses a level in the same cell on every machine.
         """
         below = np.append(0.0, np.cumsum(self.shares))
         up, down = np.maximum.accumulate(below), np.minimum.accumulate(below[::-1])[::-1]
         return np.clip((up + down) / 2, 0.0, 1.0).round(_PLACES)
 
     def _cells(self, reach: FloatArray) -> tuple[int, int]:
-        """Return the first and the last cell in which the quantile may be, given errors."""
+        """Return the first and the last cell that may hold the quantile, for these errors."""
         least, most = self._below - reach, self._below + reach
         first = int(np.argmax(most[1:] >= self.share))
         return first, int(np.flatnonzero(least[:-1] <= self.share)[-1])
 
     def _ends(self, reach: FloatArray) -> Ends:
-        """Return the same as numbers, rows being spread evenly over their cell."""
+        """Return the same as numbers, for rows that are even over their cell."""
         (first, last), starts, ends = self._cells(reach), self.axis.ends[0], list[float]()
         for cell, below in ((first, self._below + reach), (last, self._below - reach)):
             low, high = below[cell], below[cell + 1]
@@ -400,8 +400,7 @@ class _NoisyQuantile:
 def _expand(axis: Grid, *, is_sloped: bool) -> FloatArray:
     """Return the mean features of all cells, by the number of rows in each.
 
-    The density of rows in a cell is straight, with the slope that the cells beside it suggest, or
-    even.
+    The density of rows in a cell is even, or linear with the slope that neighboring cells suggest.
     """
     form = np.kron(np.eye(axis.bins), _EVEN_POWERS[: axis.powers + 1])
     if is_sloped and axis.bins > 1:

@@ -24,9 +24,9 @@ from pairgossip.order_statistics.laws import beyond_kolmogorov, two_sided, two_s
 _ROUNDING_OF_P = 1e-9
 """Largest relative rounding error of p."""
 _NEGLIGIBLE = 1e-3
-"""A difference counts as 0 below this part of its terms, lest p magnify its rounding error."""
+"""A difference below this share of its terms counts as 0; p would magnify its rounding error."""
 FEWEST_RANKS = 3
-"""The least number of rows of a correlation of ranks."""
+"""Least number of rows of a correlation of ranks."""
 _PLACES: dict[Relation, Ends] = {
     1: (0.0, 0.0),
     2: (0.5, 0.5),
@@ -35,12 +35,12 @@ _PLACES: dict[Relation, Ends] = {
     6: (0.5, 1.0),
     7: (0.0, 1.0),
 }
-"""The ends of what a row adds to the place of another, by the relation of the other to it: 1 if it
-is below, 1/2 if tied."""
+"""The ends of a row's contribution to the place of another, by the relation of the other to it: 1
+if it is below, 1/2 if tied."""
 
 
 class TestBounds(NamedTuple):
-    """The ends of a test's statistic and of its p; NaN where rows can have neither."""
+    """The ends of a test's statistic and of its p; NaN where no rows have one."""
 
     value: Ends
     p: Ends
@@ -62,12 +62,12 @@ class _Sample(NamedTuple):
 
     @property
     def certain_ties(self) -> FloatArray:
-        """The rows of blocks that are one value, which are tied for certain."""
+        """The number of rows in each block of one value, which are tied for certain."""
         return self.counts * (self.tree.is_cell & self.ties_known)
 
     @property
     def most_tied(self) -> FloatArray:
-        """How many rows could be tied with a row of every block, itself included."""
+        """The largest number of rows tied with a row of every block, itself included."""
         first, last = (self.tree.place(self.counts, is_last=side) for side in (False, True))
         cover = np.cumsum(first) - np.cumsum(last) + last
         return self.tree.gather(cover, np.maximum)
@@ -79,7 +79,7 @@ class _Sample(NamedTuple):
         return least, float(self.counts @ (self.most_tied**2 - 1))
 
     def places(self, others: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bound how many of the other rows are below a row of every block, ties counting half."""
+        """Bound the number of other rows below a row of every block, ties counting half."""
         low, high = np.zeros((2, *others.shape))
         for relation, rows in self.tree.relate(others, self.ties_known):
             least, most = _PLACES[relation]
@@ -169,7 +169,7 @@ def _deviations(lower: _Sample, higher: _Sample, correction: float) -> Ends:
 def _count_free_ties(lower: _Sample, higher: _Sample) -> FloatArray:
     """Count pairs of both classes that are tied for certain or at best, by their smaller block.
 
-    At best: one row has a single value, and the block of the other ends there on the wrong side.
+    At best: one row has a single value, and the other's block ends there on the wrong side.
     """
     free = lower.certain_ties * higher.certain_ties
     if lower.ties_known:
@@ -189,7 +189,7 @@ def _brunner_munzel(lower: _Sample, higher: _Sample) -> TestBounds:
     """Bound the probability of superiority, and p by Student's t with the estimated error.
 
     The ends of p combine those of the probability, the error and the freedom, so they hold for
-    certain but need not be attained; p is 0 at the lower one if the rows could be in an order that
+    certain but need not be attained. The lower end of p is 0 if the rows could be in an order that
     shows no spread.
     """
     value, sizes = _superiority(lower, higher), (lower.n, higher.n)
@@ -197,7 +197,7 @@ def _brunner_munzel(lower: _Sample, higher: _Sample) -> TestBounds:
         return TestBounds(value, UNKNOWN)
     shares = (_placed_spread(lower, higher), _placed_spread(higher, lower))
     least, most = (math.sqrt(sum(ends)) for ends in zip(*shares, strict=True))
-    if not most > 0:  # separated throughout
+    if not most > 0:  # the classes are separated in every order
         return TestBounds(value, UNKNOWN)
     far = max(value[1] - 0.5, 0.5 - value[0])
     near = max(value[0] - 0.5, 0.5 - value[1], 0.0)
@@ -207,7 +207,7 @@ def _brunner_munzel(lower: _Sample, higher: _Sample) -> TestBounds:
 
 
 def _placed_spread(own: _Sample, others: _Sample) -> Ends:
-    """Bound what the spread of one class's places among the other adds to the variance."""
+    """Bound the variance's part from the spread of one class's places among the other."""
     low, high = own.places(others.counts)
     least, most = map(float, bound_squares(low, high, own.counts))
     # Places are multiples of 1/2, so a sum that is not 0 is far from it.
@@ -230,14 +230,14 @@ def _freedom(shares: tuple[Ends, Ends], sizes: Ends) -> Ends:
 def _kolmogorov_smirnov(blocks: Blocks) -> TestBounds:
     """Bound the largest gap between two distributions, and p, which falls as the gap grows.
 
-    The largest is attained with one class at the first cells and the other at the last; the least
-    where every block is a cell, if its rows are tied.
+    Rows attain the largest gap with one class at the first cells and the other at the last. They
+    attain the least where every block is a cell, if its rows are tied.
     """
     sizes = blocks.counts.sum(axis=1)
     fewest, most, _ = bound_distribution(blocks)
     one, other = (fewest / sizes[:, None]), (most / sizes[:, None])[::-1]
     low = float((one - other).max(initial=0.0))
-    inside = slice(1 if blocks.axes[0].ties_known else 0, None, 2)  # of a value there is none
+    inside = slice(1 if blocks.axes[0].ties_known else 0, None, 2)  # a value has no inside
     high = float((other - one)[:, inside].max(initial=0.0))
     error = math.sqrt(sizes.sum() / sizes.prod())
     return TestBounds(
@@ -256,11 +256,12 @@ _OF_CLASSES: dict[str, Callable[[_Sample, _Sample], TestBounds]] = {
 def bound_spearman(blocks: Blocks) -> TestBounds:
     """Bound the correlation of ranks, and p by Student's t, which falls as it leaves 0.
 
-    A rank is the middle of its ends and a deviation: the sum over the others of half of e, from -1
-    to 1 where the order is open, opposite for the two rows of a pair. So the sum of products of
-    ranks is that of middles; two sums of one column's middles m and the other's deviations, each a
-    quarter of the sum of e (m - m') over pairs; and one of deviations, at most as large as Cauchy
-    and Schwarz say. The ends combine those of all sums, and need not be attained.
+    A rank is the middle of its ends plus a deviation. A deviation is the sum over the other rows of
+    half of e, which is from -1 to 1 where the order is open, and opposite for the two rows of a
+    pair. So the sum of products of ranks is that of middles; plus two sums of one column's middles
+    m times the other's deviations, each a quarter of the sum of e (m - m') over pairs; plus one of
+    products of deviations, at most as large as Cauchy and Schwarz allow. The ends combine those of
+    all sums, and need not be attained.
     """
     n, table = blocks.n, blocks.tree.table(blocks.counts)
     x, y = (
@@ -287,7 +288,7 @@ class _Ranks(NamedTuple):
     middles: FloatArray
     """The middle of the ends of a rank in every block."""
     squares: Ends
-    """The ends of the sum of squares, which ties lower."""
+    """The ends of the sum of squares, which ties reduce."""
     deviations: float
     """The largest sum of squared deviations from the middles."""
 
@@ -297,10 +298,10 @@ class _Ranks(NamedTuple):
         middles = (low + high - n) / 2
         least, most = ((n**3 - n - ties) / 12 for ties in sample.ties[::-1])
         ranks = cls(sample, middles, (max(least, 0.0), most), 0.0)
-        # The squares are those of middles and deviations, and twice their products.
+        # The sum of squares is that of middles and deviations, plus twice their products.
         products = ranks.open_product(ranks, np.diag(sample.counts))
         left = most - float(sample.counts @ middles**2) + 2 * products
-        open_rows = high - low - (sample.certain_ties < sample.counts)  # but the row itself
+        open_rows = high - low - (sample.certain_ties < sample.counts)  # the row itself is not open
         reach = float(sample.counts @ open_rows**2) / 4
         return ranks._replace(deviations=max(min(left, reach), 0.0))
 

@@ -1,4 +1,4 @@
-"""The statistic that counts tell, with its errors."""
+"""A statistic with its errors, read from counts."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from pairgossip.order_statistics.comparisons import ClassTest
 from pairgossip.order_statistics.statistics import Quantile, Statistic
 
 _MOST_POINTS = 16
-"""Places in a cell: of more rows, several share one."""
+"""Largest number of places in a cell: if there are more rows, several share a place."""
 _MOST_PLACED = 1 << 17
-"""Places in all cells together, but for one in each: in cells so fine they make no difference."""
+"""Largest number of places in all cells together, except for one per cell: in cells so fine, places
+make no difference."""
 _PLACES = 6
 """Decimal places of estimated numbers of rows: machines differ in later ones."""
 _TURNS = ((0.6180339887498949,), (0.7548776662466927, 0.5698402909980532))
-"""Steps from one row's place in its cell to the next row's, which fill cells of one and of two axes
-evenly (Roberts 2018)."""
+"""Steps from one row's place in its cell to the next row's; they fill cells of one axis and of two
+axes evenly (Roberts 2018)."""
 
 
 class Estimate(NamedTuple):
@@ -40,15 +41,16 @@ class Estimate(NamedTuple):
 
     value: float
     error: float
-    """Standard error that comes from sampling rows."""
+    """The standard error from the sampling of rows."""
     low: float = math.nan
     high: float = math.nan
-    """An interval that allows for sampling, for noise, and for what cells leave open."""
+    """The ends of an interval that allows for sampling, for noise, and for rows anywhere in
+    cells."""
     p: float = math.nan
     bracket: Ends = UNKNOWN
-    """Holds the value over all rows, whatever rows are in each cell."""
+    """An interval that holds the value over all rows, wherever they are in their cells."""
     p_bracket: Ends = UNKNOWN
-    """Holds the p of all rows."""
+    """An interval that holds the p of all rows."""
     fullest_cells: tuple[float, ...] = ()
     """For a test, the largest share of rows in one cell of each column."""
 
@@ -62,10 +64,10 @@ def read_kernel(
     *,
     has_strata: bool = False,
 ) -> Estimate:
-    """Read a kernel's statistic, by rows that are spread evenly over their cells.
+    """Read a kernel's statistic from rows that are spread evenly over their cells.
 
-    ``bounds`` are the ends between which it lies, wherever in their blocks the rows are. If the
-    last factor is that of strata, only pairs within one count.
+    ``bounds`` are the ends between which it lies, wherever in their blocks the rows are. If there
+    are strata, they are the last factor, and only pairs within one count.
     """
     rows, times = place_points(blocks)
     rows, strata = (rows[:, :-1], rows[:, -1]) if has_strata else (rows, None)
@@ -75,7 +77,7 @@ def read_kernel(
         projected = project(pairs)
     except InputError:  # no pair counts
         return Estimate(math.nan, math.nan)
-    if _are_values_known([blocks]):  # but for rounding, which rows themselves have too
+    if _are_values_known([blocks]):  # then only rounding is open, as for the rows themselves
         bounds = widen(projected.value, projected.value)
     bracket = _clip(bounds[0], limits), _clip(bounds[1], limits)
     value = _clip(projected.value, bracket)
@@ -87,13 +89,13 @@ def read_kernel(
 
 
 def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
-    """Return rows that have these counts, and how often each counts.
+    """Return rows that have these counts, and the number of times each counts.
 
-    Rows of larger blocks are in the cells where others suggest; in its cell every row has a place
-    of its own, up to a number, so that none are tied whose values may differ.
+    Rows of larger blocks are put into the cells that other rows suggest. Every row has a place of
+    its own in its cell, up to a number of rows, so that rows whose values may differ are not tied.
     """
     cells = blocks.spread()
-    # Whole numbers that add up to the same; halves are rounded alike on every machine.
+    # Whole numbers with the same sum; halves are rounded alike on every machine.
     below = np.rint(np.cumsum(cells).round(_PLACES))
     counts = np.diff(below, prepend=0.0).reshape(cells.shape)
     where = np.nonzero(counts)
@@ -115,9 +117,9 @@ def place_points(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
 def read_order(
     cells: SampleCells | RankTable, mean: FloatArray, noise: float, blocks: Blocks, level: float
 ) -> Estimate:
-    """Read a statistic of order of rows in blocks, by the mean features of their cells.
+    """Read a statistic of order of rows in blocks, from the mean features of their cells.
 
-    ``noise`` is the standard error that noise in the counts has.
+    ``noise`` is the standard error that comes from noise in the counts.
     """
     if cells.statistic is None and cells.n < FEWEST_RANKS:
         return Estimate(math.nan, math.nan)
@@ -125,9 +127,9 @@ def read_order(
     error, statistic = float(sampling.error[0]), cells.statistic
     if statistic is None or isinstance(statistic, ClassTest):
         assert sampling.p is not None
-        p = min(float(sampling.p[0]), 1.0)  # NaN stays, and rounding goes
+        p = min(float(sampling.p[0]), 1.0)  # NaN stays; rounding beyond 1 is cut
         fullest = find_fullest_cells(blocks)
-        if noise or math.isnan(value):  # of noisy counts neither value nor p is known
+        if noise or math.isnan(value):  # noisy counts give neither value nor p
             return Estimate(value, error, fullest_cells=fullest)
         ends = _bound_test(statistic, blocks, value, p)
         value, p = _clip(value, ends.value), _clip(p, ends.p)
@@ -138,10 +140,10 @@ def read_order(
         return Estimate(value, error)
     wider = math.hypot(error, noise) / error if error > 0 else math.nan
     (least, low), (most, high) = (_end(statistic, blocks, wider, side, level) for side in (0, 1))
-    if not isinstance(statistic, Quantile):  # which is one of the numbers
+    if not isinstance(statistic, Quantile):  # a quantile is itself one of the numbers
         least, most = _round_outward(blocks, least, most)
         low, high = min(low, least), max(high, most)
-    if not noise:  # few rows have gaps between them, in which rows spread over cells have none
+    if not noise:  # few rows have gaps, which rows spread over cells do not have
         value = _clip(value, (least, most))
     return Estimate(value, error, low, high, bracket=UNKNOWN if noise else (least, most))
 
@@ -153,7 +155,7 @@ def _bound_test(test: ClassTest | None, blocks: Blocks, value: float, p: float) 
 
 
 def _end(statistic: Statistic, blocks: Blocks, wider: float, side: int, level: float) -> Ends:
-    """Return the statistic if all rows were at ends of their blocks, and its interval's end."""
+    """Return the statistic of all rows at ends of their blocks, and its interval's end."""
     moved = place_rows(blocks, is_low=side == 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # a mean of one row has no error
         value, sampling = float(statistic.value(moved)), statistic.sampling(moved, level)
@@ -180,12 +182,12 @@ def find_fullest_cells(blocks: Blocks) -> tuple[float, ...]:
 
 
 def _clip(number: float, ends: Ends) -> float:
-    """Return the number that is nearest between two ends; any if these are not known."""
+    """Return the number between two ends that is nearest; the number itself if they are NaN."""
     return number if math.isnan(ends[0]) else min(max(number, ends[0]), ends[1])
 
 
 def _round_outward(blocks: Blocks, least: float, most: float) -> Ends:
-    """Return a bracket that allows for rounding; a number that rows have on average is in range."""
+    """Return a bracket that allows for rounding; an average of numbers stays in their range."""
     places = blocks.axes[0].places
     ends = widen(least, most, float(np.abs(places).max()))
     if len(blocks.axes) > 1:  # a shift between classes

@@ -19,13 +19,13 @@ class SampleCells:
     """A statistic of order, read from averages of a sample's cells, by class if there are two."""
 
     statistic: Statistic | None
-    """None for the ranks of single rows, which `distribution` tells."""
+    """None for the ranks of single rows, which `distribution` gives."""
     axis: Axis
     classes: int
     n: float
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Return the features of every row, a number and perhaps a label, for each class apart."""
+        """Return the features of every row, a number and perhaps a label, separately by class."""
         columns = rows.reshape(len(rows), -1).T
         features = self.axis.features(columns[0])
         if self.classes == 1:
@@ -54,7 +54,7 @@ class SampleCells:
         return np.asarray(self.classes == 1 or sample.size.min(axis=-1) > 0)
 
     def distribution(self, mean: FloatArray) -> Distribution:
-        """Return the sample that means of features tell."""
+        """Return the sample that has these means of features."""
         shares = self.axis.part_shares(mean.reshape(*mean.shape[:-1], self.classes, -1))
         total = shares.sum(axis=(-2, -1), keepdims=True)
         counts, ends = shares * (self.n / np.maximum(total, 1e-300)), self.axis.part_ends
@@ -137,5 +137,5 @@ def _point_ranks(axis: Axis, mean: FloatArray, n: float) -> tuple[FloatArray, Fl
 
 
 def _above(sums: FloatArray) -> FloatArray:
-    """Return the sums above each point, its own counting half."""
+    """Return the sums above each point, to which it adds half of itself."""
     return sums.sum(axis=-1, keepdims=True) - np.cumsum(sums, axis=-1) + sums / 2

@@ -1,19 +1,21 @@
-"""How many rows are in every cell, estimated from the blocks in which sites report them.
+"""Estimates of the number of rows in every cell, from the blocks in which sites report them.
 
 Rows that stay in a large block are not like the others in it: they are the outermost rows of their
-site on the side of its light half (`Tree.report`). To spread them as others are would put the rows
-of tails where most rows are, and spread, means and even medians would lean. So the rule itself is
-played: sites are drawn from a law, they report, and what they report in a block shows where rows
-are that stay there. The law is what these rows and the observed blocks say, smoothed, and so on.
+site on the side of its light half (`Tree.report`). To spread them like the others would put rows
+of tails where most rows are, and would bias spread, means and even medians. So the rule itself is
+simulated: sites are drawn from a law, they report, and the drawn rows that stay in a block show
+where such rows are. The next law is fitted to these rows and the observed blocks, smoothed, and so
+on.
 
-Nothing tells how rows lie in the outer half of a tail. There the law goes on as it falls before:
-its logarithm is as straight as the rows allow (Eilers and Marx 1996), so an exponential tail is
-continued as it is. A few rounds from a law whose tails are short are enough. With more of them,
-tails that nothing shows would grow.
+Nothing shows how rows lie in the outer half of a tail. There the law continues as it falls before:
+its logarithm is as straight as the rows allow (Eilers and Marx 1996), so an exponential tail keeps
+its slope. A few rounds from a law with short tails are enough. With more rounds, tails that no row
+shows would grow.
 
 Sizes of sites are not known from a sum, and not needed: smaller sites report in larger blocks, so
-that the depth of observed blocks shows the size of a typical site. Nor is the least number of rows:
-the smallest number in a block takes its place; if that is twice as large, so is the typical site.
+the depth of observed blocks shows the size of a typical site. The least number of rows is not
+needed either: the smallest number in a block takes its place; if that is twice as large, so is the
+typical site.
 """
 
 from __future__ import annotations
@@ -29,34 +31,37 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.counts.tree import Tree
 
 _ROUNDS = 10
-"""How often sites are drawn, each time from the law that the last ones gave."""
+"""Number of rounds; in each, sites are drawn from the law that the last one gave."""
 _DRAWN_ROWS = 4000
-"""Rows that are drawn in a round, in as many sites as they fill."""
+"""Number of rows drawn in a round, in as many sites as they fill."""
 _FEWEST_SITES, _MOST_SITES = 4, 24
+"""Least and largest number of sites drawn in a round."""
 _LARGEST_SITE, _LARGEST_LEAST = 1 << 14, 1 << 10
-"""Largest number of rows of a site that is drawn, as the outermost rows of larger ones are few, and
-of the least number, whatever a table claims."""
+"""Largest number of rows of a drawn site (the outermost rows of larger ones are few), and largest
+value of the least number, whatever a table claims."""
 _KNOTS = 64
-"""Most points of a law's logarithm; it is straight between them."""
+"""Largest number of points of a law's logarithm, which is straight between them."""
 _STIFFNESS = 1.2e-6
-"""Weight of squared second differences at as many knots as rows would have; see `_Curve`."""
+"""Weight of squared second differences, relative to the rows and the cube of knots; see
+`_Curve`."""
 _RIDGE = 1e-6
-"""Rows that are added to each knot in Newton's steps, as a part of the mean, so that knots
+"""Rows that are added to each knot in Newton's steps, as a share of the mean, so that knots
 without rows move alike on every machine."""
 _FIRST_STEPS, _STEPS = 12, 2
-"""Newton's steps toward the first law, and toward each one after it."""
-_FARTHEST = 1.0
+"""Newton's steps toward the first law, and toward each later one."""
+_LARGEST_CHANGE = 1.0
 """Largest change of a logarithm in one step."""
-_LONGEST_FALL = -60.0
-"""Logarithm of the least share, as a part of the largest: rows of any block have a place."""
+_LEAST_LOG = -60.0
+"""Logarithm of the least share of a cell, relative to the largest: rows of any block have a place.
+"""
 
 
 def spread_rows(tree: Tree, blocks: FloatArray) -> FloatArray:
-    """Estimate how many rows are in every cell, shape (..., *shape); none leaves its block.
+    """Estimate the number of rows in every cell, shape (..., *shape); no row leaves its block.
 
     ``blocks`` are the rows reported in every block, shape (..., size); leading axes are classes.
-    Each has a law of its own, but one whose blocks show little is taken to be like all together.
-    Two columns are spread by `Tree.spread`: in blocks of two axes tails are not seen to fall.
+    Each class has its own law; one whose blocks show little is taken to be like all together. Two
+    columns are spread by `Tree.spread`: blocks of two axes do not show how tails fall.
     """
     if len(tree.shape) > 1:
         return tree.spread(blocks)
@@ -96,7 +101,7 @@ class _Report:
         return int(min(max(large[large > 0].min(), 1), _LARGEST_LEAST))
 
     def _draw(self, law: FloatArray, size: float, seed: int) -> _Drawn:
-        """Draw sites of this size, and let them report."""
+        """Draw sites of this size, and the blocks in which they report their rows."""
         rows, cells = max(round(size), self._least), len(law)
         sites = min(max(_DRAWN_ROWS // rows, _FEWEST_SITES), _MOST_SITES)
         numbers = np.random.default_rng(seed).random((sites, rows))
@@ -113,13 +118,15 @@ class _Report:
         )
 
     def _compare_depths(self, drawn: _Drawn) -> float:
-        """Return how many times as large sites are as those drawn: twice if one level deeper."""
+        """Return the factor from drawn to typical sizes of sites: 2 if blocks are a level
+        deeper."""
         depths = self.tree.depths
         deeper = self.blocks @ depths / self.blocks.sum() - depths[drawn.blocks].mean()
         return float(2.0 ** min(max(deeper, -1.0), 1.0))
 
     def _place(self, drawn: _Drawn, law: FloatArray) -> FloatArray:
-        """Spread the rows of every block as drawn ones lie in it, and one more as the law says."""
+        """Spread the rows of every block like drawn ones in it, and one more that follows the
+        law."""
         parts = self.blocks / (np.bincount(drawn.blocks, minlength=self.tree.size) + 1)
         by_law = parts / self.tree.gather(law)
         return (
@@ -143,7 +150,7 @@ class _Curve:
 
     @cached_property
     def knots(self) -> int:
-        """How many there are."""
+        """The number of knots."""
         return min(self.cells, _KNOTS)
 
     @cached_property
@@ -160,9 +167,9 @@ class _Curve:
     def fit(self, rows: FloatArray, logs: FloatArray, model: FloatArray, steps: int) -> FloatArray:
         """Return the logarithms of rows at knots that are likely, by Newton's steps.
 
-        The likelihood is Poisson's. What they differ by from those of a model is to be straight.
-        The penalty grows with the rows and with the cube of the knots, so that the law is smoothed
-        over the same part of the range, however many there are.
+        The likelihood is Poisson's. The penalty is on bends of the difference from a model's
+        logarithms. It grows with the rows and with the cube of the knots, so that the law is
+        smoothed over the same share of the range, whatever the number of knots.
         """
         counts = np.bincount(self._owners, rows, minlength=self.knots)
         if not (n := counts.sum()) > 0:
@@ -173,13 +180,13 @@ class _Curve:
             expected = np.exp(logs)
             slope = counts - expected - bends @ (logs - model)
             step = np.linalg.solve(np.diag(expected + ridge) + bends, slope)
-            logs = logs + step.clip(-_FARTHEST, _FARTHEST)
+            logs = logs + step.clip(-_LARGEST_CHANGE, _LARGEST_CHANGE)
         return logs
 
     def draw(self, logs: FloatArray) -> FloatArray:
-        """Return the shares of all cells, between knots by straight lines of logarithms."""
+        """Return the shares of all cells; logarithms are straight lines between knots."""
         middles = (np.arange(self.cells) + 0.5) * self.knots / self.cells - 0.5
-        falls = np.maximum(logs - logs.max(), _LONGEST_FALL)
+        falls = np.maximum(logs - logs.max(), _LEAST_LOG)
         law = np.exp(np.interp(middles, np.arange(self.knots), falls))
         return np.asarray(law / law.sum())
 

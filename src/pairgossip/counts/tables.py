@@ -1,11 +1,11 @@
 """Counts of rows per cell: all that a member contributes for a statistic.
 
-A contribution holds nothing else. A count tells in which cell rows lie and not where in it, so a
-row that is alone in its cell is known no better than the cell is wide. Totals of a column would
-tell more: with heavy tails they are mostly the largest row's.
+A contribution holds nothing else. A count shows the cell of a row and not the place in it, so the
+value of a row that is alone in its cell is known only to the width of the cell. Totals of a column
+would reveal more: with heavy tails they are mostly the largest row's.
 
-Cells follow from the agreed text alone: neither numbers of rows nor earlier sums move an edge, for
-a member could claim rows in order to narrow the cells of others.
+Cells follow from the agreed text alone: neither numbers of rows nor earlier sums move an edge,
+since a member could claim rows in order to narrow the cells of others.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MOST_COMBINATIONS = 64
 class Columns:
     """The axes of a table of counts: the cells of columns, the classes, groups, strata and weights.
 
-    The last columns of a row are its factors, as far as there are any: the class, the group, the
-    stratum and the weight. Each combination of them has a table of its own.
+    The last columns of a row are its factors, if there are any: the class, the group, the stratum
+    and the weight. Each combination of them has a table of its own.
     """
 
     axes: tuple[Axis, ...]
@@ -47,13 +47,13 @@ class Columns:
     """The values of the label, or whether an event was seen."""
     target: str
     least: int = 1
-    """The least number of rows that is counted: 1 for cells as they are, else blocks of them."""
+    """The least number of rows that is counted: 1 for single cells, more for blocks of cells."""
     groups: Labels | None = None
-    """The groups that statistics are read of by themselves."""
+    """The groups, each with a statistic of its own."""
     strata: Labels | None = None
     """Only pairs of rows in the same stratum count."""
     weights: Labels | None = None
-    """How often a row may count."""
+    """The possible weights: the number of times that a row counts."""
 
     def __post_init__(self) -> None:
         check_combinations([one.bins for one in self.factors])
@@ -71,7 +71,7 @@ def check_combinations(sizes: Sequence[int]) -> None:
     if combinations > MOST_COMBINATIONS:
         raise InputError(
             f"Classes, groups, strata and weights have {combinations:,} combinations, but at "
-            f"most {MOST_COMBINATIONS} are counted apart: list fewer, or leave one out."
+            f"most {MOST_COMBINATIONS} are counted separately: list fewer, or leave one out."
         )
 
 
@@ -81,13 +81,13 @@ class CountTable:
 
     axes: tuple[Axis, ...]
     columns: tuple[int, ...]
-    """Where the axes' columns are in a row."""
+    """The places of the axes' columns in a row."""
     factors: tuple[Labels, ...] = ()
-    """The values of the last columns of a row, of which every combination is counted apart."""
+    """The values of the last columns of a row; every combination is counted separately."""
 
     @property
     def leading(self) -> tuple[int, ...]:
-        """How many values each factor has."""
+        """The number of values of each factor."""
         return tuple(one.bins for one in self.factors)
 
     @property
@@ -97,11 +97,11 @@ class CountTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each factor has, and how many cells each axis."""
+        """The number of values of each factor, and of cells of each axis."""
         return (*self.leading, *self.tree.shape)
 
     def shape_of(self, least: int) -> tuple[int, ...]:
-        """Return the shape of a contribution: cells, or blocks of at least so many rows."""
+        """Return the shape of a contribution: cells, or blocks of at least this number of rows."""
         return self.shape if least == 1 else (*self.leading, self.tree.size)
 
     def count(self, rows: FloatArray) -> IntArray:
@@ -114,11 +114,12 @@ class CountTable:
         return np.bincount(flat, minlength=math.prod(self.shape)).reshape(self.shape)
 
     def hide(self, cells: IntArray, least: int) -> IntArray:
-        """Return counts by factors and cell as they are contributed: in blocks of so many rows."""
+        """Return counts by factors and cell as contributed: in blocks of at least ``least``
+        rows."""
         return cells if least == 1 else self.tree.report(cells, least)
 
     def count_factors(self, cells: IntArray) -> IntArray:
-        """Return how many rows have every combination of factors; all rows without any."""
+        """Return the number of rows of every combination of factors; of all rows if none."""
         return cells.reshape((*self.leading, -1)).sum(axis=-1)
 
     def as_blocks(self, counts: FloatArray) -> Blocks:
@@ -130,7 +131,7 @@ class CountTable:
 
 
 class Sums(NamedTuple):
-    """A sum over all members: how many rows there are, and how many in each block."""
+    """A sum over all members: the number of rows, and of those in each block."""
 
     n: float
     tables: tuple[Blocks, ...]
@@ -141,7 +142,8 @@ class Sums(NamedTuple):
         return np.concatenate([one.spread().ravel() for one in self.tables]) / self.n
 
     def clip(self) -> tuple[Blocks, ...]:
-        """Return the counts of all rows without what noise has added: none is negative."""
+        """Return counts without negative numbers, which come from noise; they add up to all
+        rows."""
         return tuple(replace(one, counts=self._clip(one.counts)) for one in self.tables)
 
     def _clip(self, counts: FloatArray) -> FloatArray:
@@ -159,7 +161,7 @@ class Layout(ABC):
 
     @property
     def column_axes(self) -> tuple[Axis, ...]:
-        """The cells of the columns in their order; empty if cells are of something else."""
+        """The cells of the columns in their order; empty if cells are not of columns."""
         return self.axes
 
     def lay(self) -> tuple[Axis, ...]:
@@ -176,18 +178,18 @@ class Layout(ABC):
 
     @property
     def counts(self) -> int:
-        """How many counts there are."""
+        """The number of counts."""
         return sum(math.prod(table.shape_of(self.columns.least)) for table in self.tables)
 
     @property
     def words(self) -> int:
-        """How many numbers a member contributes: that of its rows, and the counts."""
+        """The length of a member's contribution: its number of rows, and the counts."""
         return 1 + self.counts
 
     def add_up(self, rows: FloatArray) -> IntArray:
-        """Return what a member with these rows contributes; noise is not in it.
+        """Return the contribution of a member with these rows, without noise.
 
-        Rows that do not fill every class, group and stratum are not counted at all.
+        If rows do not fill every class, group and stratum, no row is counted.
         """
         return self.report(self.count_cells(rows))
 
@@ -196,13 +198,14 @@ class Layout(ABC):
         return self._hide(self.count_cells(rows))
 
     def count_cells(self, rows: FloatArray) -> IntArray:
-        """Return how many rows lie in each cell of all tables, which add up over parts of rows."""
+        """Return the number of rows in each cell of all tables, which add up over parts of rows."""
         prepared = self.prepare(rows)
         counts = [table.count(prepared).ravel() for table in self.tables]
         return np.concatenate(counts).astype(np.int64)
 
     def report(self, cells: IntArray) -> IntArray:
-        """Return what a member contributes whose rows lie so in the cells of all tables."""
+        """Return the contribution of a member with these numbers of rows in the cells of all
+        tables."""
         counts = self._hide(cells)
         n = counts.sum() // len(self.tables)
         return np.append(n, counts) * self.is_filled(cells)
@@ -213,7 +216,7 @@ class Layout(ABC):
         return np.concatenate(counts).astype(np.int64)
 
     def is_filled(self, cells: IntArray) -> bool:
-        """Return whether rows are enough: the least number of every class, group and stratum."""
+        """Return whether every class, group and stratum has the least number of rows."""
         least, table = self.columns.least, self.tables[0]
         if least == 1:
             return True

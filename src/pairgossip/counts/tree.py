@@ -1,9 +1,9 @@
 """The public tree over the cells of a table, and the blocks in which a site reports its rows.
 
 Counts of fine cells are the rows, rounded. So a site halves the table again and again, and stops
-where a half would tell of few rows; every row is counted once, in the block where the halving
-stops. The tree follows from the number of cells alone, so the reports of sites add up, and sums of
-them bound and estimate whatever the cells would tell.
+where a half would reveal few rows. Every row is counted once, in the block where the halving stops.
+The tree follows from the number of cells alone, so the reports of sites add up. Their sums bound
+and estimate every statistic of the cells.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from pairgossip.arrays import BoolArray, FloatArray, IntArray
 
 _STEPS = 20
-"""Steps of expectation-maximization; more gain nothing."""
-_MANY = 4
-"""A block with a light half passes rows on if it holds this many times the least count: with fewer,
-the density of other sites' rows would often tell that somebody is in the light half."""
+"""Number of steps of expectation-maximization; more gain nothing."""
+_PASSING_FACTOR = 4
+"""A block with a light half passes rows on if it holds this many times the least number. With fewer
+rows, the density of other sites' rows would often show that the light half is not empty."""
 
 Relation: TypeAlias = Literal[1, 2, 3, 4, 6, 7]
-"""Which orders of two rows are possible: the sum of `BEFORE`, `TIED` and `AFTER`."""
+"""The possible orders of two rows: the sum of `BEFORE`, `TIED` and `AFTER`."""
 BEFORE: Literal[1] = 1
 TIED: Literal[2] = 2
 AFTER: Literal[4] = 4
@@ -35,8 +35,8 @@ Counts = TypeVar("Counts", FloatArray, IntArray)
 class Tree:
     """The blocks of a table: the whole, and the halves of every block down to single cells.
 
-    A block is halved along the axis of which it has most cells, the first of several. Blocks are
-    numbered by levels, the whole table first, so a block comes before all that it contains.
+    A block is halved along its axis with most cells, the first of several. Blocks are numbered by
+    levels, the whole table first, so a block comes before all blocks that it contains.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Tree:
         first: list[IntArray] = [np.zeros((1, len(shape)), dtype=np.intp)]
         last: list[IntArray] = [np.array([shape], dtype=np.intp) - 1]
         self._levels: list[tuple[IntArray, slice]] = []
-        """Blocks that are split, and where their halves are: each left, then right."""
+        """Blocks that are split, and the places of their halves, each left, then right."""
         start = 0
         while len(split := np.flatnonzero((last[-1] > first[-1]).any(axis=1))):
             low, high = _halve(first[-1][split], last[-1][split])
@@ -63,12 +63,12 @@ class Tree:
 
     @property
     def size(self) -> int:
-        """How many blocks there are: twice the cells, less one."""
+        """The number of blocks: twice the cells, less one."""
         return len(self.boxes[0])
 
     @cached_property
     def is_cell(self) -> BoolArray:
-        """Which blocks are single cells, shape (size,)."""
+        """Whether each block is a single cell, shape (size,)."""
         return np.asarray((self.boxes[0] == self.boxes[1]).all(axis=1))
 
     @cached_property
@@ -120,16 +120,16 @@ class Tree:
         return total
 
     def report(self, counts: IntArray, least: int) -> IntArray:
-        """Return how many rows of a site are reported in every block, shape (..., size).
+        """Return the number of rows of a site reported in every block, shape (..., size).
 
-        A block is split if both halves hold ``least`` rows. If one holds fewer, none included, and
-        the block four times ``least`` or more, exactly ``least`` rows stay at the block: those of
-        the light half, and the ones next to it in the order of the leaves; all others go on into
-        the heavy half. In other blocks all rows stay. So every number is 0 or at least ``least``,
-        it is not told whether a light half is empty, and for every report there is a table of which
-        each cell holds none or ``least`` rows and more: no set of cells is ever known for certain
-        to hold fewer than that, but some. Fewer rows than ``least`` in the whole table are not
-        reported; 1 leaves cells as they are.
+        A block is split if both halves hold ``least`` rows. If one holds fewer, even none, and the
+        block at least four times ``least``, exactly ``least`` rows stay at the block: those of the
+        light half, and the next ones in the order of the leaves. All others go on into the heavy
+        half. In other blocks all rows stay. So every number is 0 or at least ``least``, and a
+        report does not say whether a light half is empty. For every report there is a table whose
+        cells each hold no row or at least ``least`` rows: no set of cells is ever known for certain
+        to hold at least one row but fewer than ``least``. If the whole table has fewer rows than
+        ``least``, none is reported; ``least`` 1 leaves cells as they are.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Tree:
         return np.subtract(*self.hold(below, least)[::-1])
 
     def hold(self, below: IntArray, least: int) -> tuple[IntArray, IntArray]:
-        """Return which rows of a site are reported in every block, as `report` says.
+        """Return the rows of a site reported in every block, as `report` describes.
 
         Rows are ranked by the order of the leaves, so that those that arrive at a block are
         consecutive, and so are those that stay.
@@ -160,7 +160,7 @@ class Tree:
         Returns
         -------
         start, stop
-            The rank of the first row, and of the first that is not reported there, shape
+            The rank of the first row reported there, and of the first one after those, shape
             (..., size).
         """
         first = np.zeros((*below.shape[:-1], self.size), dtype=below.dtype)
@@ -171,7 +171,7 @@ class Tree:
             low, high = first[..., split], end[..., split]
             middle = below[..., self._starts[halves][1::2] - 1].clip(low, high)
             rows, fewest = high - low, np.minimum(middle - low, high - middle)
-            stays = np.where(rows >= _MANY * least, least, rows)
+            stays = np.where(rows >= _PASSING_FACTOR * least, least, rows)
             stays = np.where(fewest >= least, 0, stays)
             is_left = (stays > 0) & (middle - low < least)
             start[..., split] = np.where(is_left, low, high - stays)
@@ -184,12 +184,12 @@ class Tree:
 
     @cached_property
     def depths(self) -> IntArray:
-        """How many blocks contain each block, itself left out, shape (size,)."""
+        """The number of blocks that contain each block, without itself, shape (size,)."""
         return self.add_containing(np.ones(self.size)).astype(np.intp) - 1
 
     @cached_property
     def _starts(self) -> IntArray:
-        """How many leaves come before each block, left halves before right ones."""
+        """The number of leaves before each block, left halves before right ones."""
         leaves = self.gather(np.ones(self.shape, dtype=np.intp))
         starts = np.zeros(self.size, dtype=np.intp)
         for split, halves in self._levels:
@@ -198,12 +198,13 @@ class Tree:
         return starts
 
     def spread(self, blocks: FloatArray | IntArray, first: FloatArray | None = None) -> FloatArray:
-        """Estimate how many rows are in every cell, shape (..., *shape), whatever blocks are split.
+        """Estimate the number of rows in every cell, shape (..., *shape), whatever blocks are
+        split.
 
-        By expectation-maximization: the rows of a block are spread over its cells in proportion to
-        what all blocks together say of them, smoothed over neighbors (Silverman et al. 1990). The
-        last step does not smooth, so that no row leaves its block. ``first`` is a guess at the rows
-        of cells; even unless given.
+        It uses expectation-maximization: the rows of a block are spread over its cells in
+        proportion to the rows that all blocks together suggest, smoothed over neighbors (Silverman
+        et al. 1990). The last step does not smooth, so that no row leaves its block. ``first`` is a
+        guess at the rows of cells, by default even.
         """
         rows = np.ones((*blocks.shape[:-1], *self.shape)) if first is None else first
         for step in range(_STEPS):
@@ -224,7 +225,8 @@ class Tree:
 
     @cached_property
     def _orders(self) -> list[tuple[IntArray, IntArray]]:
-        """Blocks by their first, and by their last cell, and where those of every cell start."""
+        """Blocks by their first, and by their last cell, and the start of each cell's among
+        them."""
         orders = [np.argsort(ends, kind="stable") for ends in self._ends]
         cells = np.arange(self.shape[0])
         both = zip(orders, self._ends, strict=True)
@@ -255,8 +257,8 @@ class Tree:
         Yields
         ------
         relation, rows
-            Which orders of a row of the block and another are possible, and how many others there
-            are, shape (..., size).
+            The possible orders of a row of the block and another, and the number of other rows in
+            that relation, shape (..., size).
         """
         first, last = self._ends
         firsts, lasts = (self.place(blocks, is_last=side) for side in (False, True))
@@ -286,7 +288,7 @@ def _halve(first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _smooth(rows: FloatArray, axis: int) -> FloatArray:
-    """Return the means of neighbors along an axis, each cell itself counting twice."""
+    """Return the means of neighbors along an axis; each cell itself counts twice."""
     rows = np.moveaxis(rows, axis, -1)
     around = np.concatenate([rows[..., :1], rows, rows[..., -1:]], axis=-1)
     return np.moveaxis((around[..., :-2] + 2 * rows + around[..., 2:]) / 4, -1, axis)

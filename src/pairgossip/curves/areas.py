@@ -20,7 +20,7 @@ from pairgossip.inference.answer import NORMAL, Law
 from pairgossip.summaries.summary_reading import SummaryAnswer
 
 _PARTS = 16
-"""Into how many parts the rows of a cell are cut whose order is not known."""
+"""Number of parts of a cell's rows, whose order is not known."""
 
 
 class Path:
@@ -37,7 +37,7 @@ class Path:
         x = np.asarray(x, float)
         widths, middles = np.diff(self.x), (self.y[1:] + self.y[:-1]) / 2
         sums = np.append(0.0, np.cumsum(widths * middles))
-        # Of several points at x any will do: nothing lies between them.
+        # Any of several points at x will do: the area between them is 0.
         at = np.clip(np.searchsorted(self.x, x, side="right") - 1, 0, len(widths) - 1)
         run = np.clip(x - self.x[at], 0.0, widths[at])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -62,9 +62,9 @@ def partial_area(
 ) -> SummaryAnswer:
     """Return the area where specificity, or sensitivity, is in a range, with interval and bracket.
 
-    ``corrected`` maps it to 1/2 for scores that tell nothing and 1 for perfect ones, as McClish
-    (1989) does. The error is that of the rows above and below, by what each adds to the area; the
-    interval is on the logit scale of the area as a part of its range, by Student's t with Welch's
+    ``corrected`` maps the area to 1/2 for scores by chance and 1 for perfect ones, as McClish
+    (1989) does. The error is that of the rows above and below, from what each adds to the area; the
+    interval is on the logit scale of the area as a share of its range, by Student's t with Welch's
     degrees of freedom.
     """
     if (specificity is None) == (sensitivity is None):
@@ -76,7 +76,7 @@ def partial_area(
         )
     name = "specificity" if sensitivity is None else "sensitivity"
     low, high = _check_range(name, specificity if sensitivity is None else sensitivity)
-    # Seen from the other corner, specificity runs over sensitivity as sensitivity did over it.
+    # From the other corner, specificity runs over sensitivity as sensitivity did over specificity.
     is_mirrored = sensitivity is not None
     paths = [
         _path(points, scores.sizes, is_mirrored=is_mirrored)
@@ -115,7 +115,7 @@ def _check_range(name: str, given: Any) -> Ends:
 
 
 def _correction(start: float, stop: float) -> Ends:
-    """Return what a mean height is moved and multiplied by: 1/2 on the diagonal, 1 at best."""
+    """Return the offset and the factor of a mean height: 1/2 on the diagonal, 1 at best."""
     by_chance = (start + stop) / 2
     slope = 1 / (2 * (1 - by_chance))
     return 0.5 - by_chance * slope, slope
@@ -134,10 +134,10 @@ def _find_law(variances: Ends, scores: Scores) -> Law:
 
 
 def _vary_area(scores: Scores, path: Path, ends: Ends, *, is_mirrored: bool) -> Ends:
-    """Return the variances of an area by the rows of both classes, by what every row adds to it.
+    """Return the variances of an area from the rows of both classes, by what every row adds to it.
 
-    A row of the class on the y axis adds the part of the range beyond its place among the others;
-    one of the other class lowers the curve by how far it still rises in the range (Dodd and Pepe
+    A row of the class on the y axis adds the share of the range beyond its place among the others;
+    one of the other class lowers the curve by the rest of its rise in the range (Dodd and Pepe
     2003). Over the whole range these are DeLong's components.
     """
     sizes, cells = scores.sizes, scores.cells
@@ -165,7 +165,7 @@ class _Function(ABC):
 
 
 class _Beyond(_Function):
-    """How much of a range is beyond a place."""
+    """The length of a range beyond a place."""
 
     def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
@@ -179,7 +179,7 @@ class _Beyond(_Function):
 
 
 class _Clipped(_Function):
-    """The height of a curve in a range, at the ends of the range beyond it."""
+    """The height of a curve in a range; beyond the range, that at its end."""
 
     def __init__(self, path: Path, low: float, high: float) -> None:
         self.path, self.low, self.high = path, low, high
@@ -194,14 +194,14 @@ class _Clipped(_Function):
 
 
 def _mean_over(low: FloatArray, high: FloatArray, function: _Function) -> FloatArray:
-    """Return the means of a function between places; its value where they are one."""
+    """Return the means of a function between places, or its value where the two places are one."""
     width = high - low
     total = function.integral(high) - function.integral(low)
     return np.divide(total, width, out=function.at(low), where=width > 0)
 
 
 def _variance_of_mean(rows: FloatArray, added: FloatArray) -> float:
-    """Return the variance of the mean of what rows add."""
+    """Return the variance of the mean of these contributions of rows."""
     n = float(rows.sum())
     mean = float(rows @ added) / n
     return float(rows @ (added - mean) ** 2) / (n * (n - 1))
@@ -225,17 +225,17 @@ def average_precision(scores: Scores, level: float, least: int) -> SummaryAnswer
 
 
 def _estimate_precision(scores: Scores) -> float:
-    """Return the average precision if the rows of every cell are mixed evenly."""
+    """Return the average precision for rows that are mixed evenly in every cell."""
     negatives, positives = scores.cells
     beyond = scores.above.value[:, 1:]
     if scores.ties_known:
         true, false = beyond[1] + positives, beyond[0] + negatives
         return _weigh(positives, true, false) / scores.sizes[1]
     parts = np.arange(1, _PARTS + 1)[:, None]
-    used = np.clip(np.ceil(positives), 1, _PARTS)  # a row alone is in one part
+    used = np.clip(np.ceil(positives), 1, _PARTS)  # a single row is one part
     share = np.minimum(parts / used, 1.0)
     middle = np.maximum(share - 0.5 / used, 0.0)
-    true = beyond[1] + positives * middle + 0.5  # a row is above itself, and half of it is counted
+    true = beyond[1] + positives * middle + 0.5  # a row is at its own score, where half counts
     false = beyond[0] + negatives * middle
     rows = np.where(parts <= used, positives / used, 0.0)
     return _weigh(rows, true, false) / scores.sizes[1]
@@ -248,10 +248,10 @@ def _weigh(rows: FloatArray, true: FloatArray, false: FloatArray) -> float:
 
 
 def _bound_precision(scores: Scores) -> Ends:
-    """Bound average precision: every positive row has the best, or the worst, precision it could.
+    """Bound average precision: every positive row has its best, or its worst, possible precision.
 
     At a score in cell j, at most ``above.high[1, j]`` positive rows are above, and at least the
-    negative rows beyond the cell. Of cells without blocks, rows come near both ends.
+    negative rows beyond the cell. In cells without blocks, rows come close to both ends.
     """
     low, high = scores.above.low, scores.above.high
     beyond = slice(None, -1) if scores.ties_known else slice(1, None)
@@ -270,9 +270,9 @@ def _bound_precision(scores: Scores) -> Ends:
 def _bound_in_cells(scores: Scores, rows: FloatArray) -> float:
     """Return the least sum of precisions of positive rows whose cell is known.
 
-    Rows of one score are tied. Else it is the sum of (a + i) / (a + i + b) over the rows i of a
-    cell, one after the other, where a others and b negative rows are above; and 1 / (a + b + i) is
-    at most its mean from i - 1/2 to i + 1/2.
+    Rows of one score are tied. Otherwise the sum is that of (a + i) / (a + i + b) over the rows i
+    of a cell, one after the other, where a others and b negative rows are above; and 1 / (a + b +
+    i) is at most its mean from i - 1/2 to i + 1/2.
     """
     true, false = scores.above.low[1], scores.above.high[0, :-1]
     if scores.ties_known:
@@ -284,8 +284,8 @@ def _bound_in_cells(scores: Scores, rows: FloatArray) -> float:
 def _bound_in_blocks(tree: Tree, rows: FloatArray, true: FloatArray, false: FloatArray) -> float:
     """Return a bound of the sum of precisions of positive rows that may be anywhere in blocks.
 
-    The row of rank i in its block has i rows of it above, itself included. Ranks from one power of
-    2 to the next count as the lowest of them.
+    The row of rank i in its block has i rows of the block above, itself included. Ranks from one
+    power of 2 to the next count as the lowest of them.
     """
     total, rank = 0.0, 1
     while rank <= rows.max():

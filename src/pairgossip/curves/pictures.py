@@ -1,4 +1,4 @@
-"""Pictures of curves: ROC, precision and recall, and what decisions gain."""
+"""Pictures of curves: ROC, precision and recall, and the net benefit of decisions."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
     from pairgossip.inference.answer import Answer
 
 _UNIT = (0.0, 1.0)
-_BAND, _CERTAIN = 0.15, 0.35
-"""How dark the region is in which the population's curve lies, and that of the rows' own."""
-_CORNERS = 8
-"""Points that stand for a piece of a ROC path that is bent where precision is drawn."""
+_BAND_OPACITY, _CERTAIN_OPACITY = 0.15, 0.35
+"""Opacity of the region for the population's curve, and of that for the rows' own."""
+_POINTS_PER_PIECE = 8
+"""Number of points on each straight piece of a ROC path, which is bent in a picture of
+precision."""
 _DECISIONS = 100
-"""At how many thresholds net benefit is drawn."""
+"""Number of thresholds at which net benefit is drawn."""
 _HIGHEST = 0.99
-"""Largest threshold at which net benefit is drawn: the odds of 1 have no end."""
+"""Largest threshold at which net benefit is drawn: at 1, the odds are infinite."""
 
 
 def picture_roc(curves: Mapping[str, Roc], band: str, first: int = 0) -> Picture:
-    """Return ROC curves on one picture; regions are drawn about a single one.
+    """Return ROC curves on one picture; a single curve has its regions around it.
 
-    Colors begin with the one of this number.
+    Colors begin with the one that has the number ``first``.
     """
     parts: list[Part] = [Line(np.array(_UNIT), np.array(_UNIT), color=MUTED, style="--", width=1)]
     is_alone = len(curves) == 1
@@ -42,9 +43,9 @@ def picture_roc(curves: Mapping[str, Roc], band: str, first: int = 0) -> Picture
         color = SERIES[(first + number) % len(SERIES)]
         if is_alone and band == "simultaneous":
             label = f"{100 * roc.level:g} % band for the population's curve"
-            parts.append(_fill(roc.band.lower, roc.band.upper, label, color, _BAND))
+            parts.append(_fill(roc.band.lower, roc.band.upper, label, color, _BAND_OPACITY))
         if is_alone and not roc.scores.is_known:
-            parts.append(_fill(*roc.certain, "certain for these rows", color, _CERTAIN))
+            parts.append(_fill(*roc.certain, "certain for these rows", color, _CERTAIN_OPACITY))
         parts.append(Line(roc.fpr, roc.tpr, _name_curve(name, roc), color))
         if roc.thresholds:
             points = [roc.at(threshold) for threshold in roc.thresholds]
@@ -61,7 +62,7 @@ def picture_roc(curves: Mapping[str, Roc], band: str, first: int = 0) -> Picture
 
 
 def count_curves(ax: Axes | None) -> int:
-    """Return how many curves are on axes already, so that another one has a color of its own."""
+    """Return the number of curves already on axes, so that the next one has its own color."""
     used = set() if ax is None else {line.get_color() for line in ax.lines}
     return sum(color in used for color in SERIES)
 
@@ -88,7 +89,7 @@ def _describe_number(number: Answer) -> str:
 
 
 def _mark(points: Sequence[OperatingPoint], color: str, *, has_ends: bool) -> Dots:
-    """Return the points of the thresholds that were agreed on, with their intervals if asked."""
+    """Return the points of the agreed thresholds, with their intervals if ``has_ends``."""
     up = [point.sensitivity for point in points]
     right = [point.specificity for point in points]
     x_ends = _array(1 - one.high for one in right), _array(1 - one.low for one in right)
@@ -112,7 +113,7 @@ def _array(numbers: Iterable[float]) -> FloatArray:
 
 
 def _describe(name: str, roc: Roc) -> str:
-    """Say what a curve is, for people who cannot see it."""
+    """Describe a curve for people who cannot see it."""
     of = f" of {name}" if name else ""
     rates = [f"{roc.tpr[np.searchsorted(roc.fpr, at, 'right') - 1]:.2f}" for at in (0.1, 0.2, 0.5)]
     return (
@@ -122,7 +123,7 @@ def _describe(name: str, roc: Roc) -> str:
 
 
 def picture_precision(roc: Roc, name: str = "", first: int = 0) -> Picture:
-    """Return precision over recall, beside the precision of chance."""
+    """Return precision over recall, with the precision of chance."""
     share = roc.positives / (roc.positives + roc.negatives)
     color = SERIES[first % len(SERIES)]
     area = f"average precision {_describe_number(roc.average_precision)}"
@@ -131,8 +132,8 @@ def picture_precision(roc: Roc, name: str = "", first: int = 0) -> Picture:
     ]
     if not roc.scores.is_known:
         lower, upper = (_trace_precision(roc, path) for path in roc.certain)
-        parts.append(_fill(lower, upper, "certain for these rows", color, _CERTAIN))
-    # Up to a recall the precision is that of the threshold which reaches it, as in its mean.
+        parts.append(_fill(lower, upper, "certain for these rows", color, _CERTAIN_OPACITY))
+    # Up to a recall, precision is that of the threshold that reaches it, as in its mean.
     recall, precision = np.append(roc.tpr[:0:-1], 0.0), np.append(roc.precision[:0:-1], np.nan)
     precision[-1] = precision[-2]
     label = f"{name}: {area}" if name else area
@@ -151,7 +152,7 @@ def picture_precision(roc: Roc, name: str = "", first: int = 0) -> Picture:
 def _trace_precision(
     roc: Roc, path: tuple[FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return recall and precision along a path of rates: the higher it is, the more precise."""
+    """Return recall and precision along a path of rates; a higher path has higher precision."""
     x, y = (_refine(one) for one in path)
     true, false = roc.positives * y, roc.negatives * x
     is_any = true + false > 0
@@ -161,7 +162,9 @@ def _trace_precision(
 def _refine(path: FloatArray) -> FloatArray:
     """Return a coordinate of a path with more points between its corners."""
     numbers = np.arange(len(path))
-    return np.interp(np.arange(_CORNERS * (len(path) - 1) + 1) / _CORNERS, numbers, path)
+    return np.interp(
+        np.arange(_POINTS_PER_PIECE * (len(path) - 1) + 1) / _POINTS_PER_PIECE, numbers, path
+    )
 
 
 def picture_decisions(
@@ -186,7 +189,7 @@ def picture_decisions(
     ]
     if not roc.scores.is_known:
         label = "certain for these rows"
-        parts.append(_fill((x, low), (x, high), label, color, _CERTAIN))
+        parts.append(_fill((x, low), (x, high), label, color, _CERTAIN_OPACITY))
     parts.append(Line(x, y, name or "those above the threshold", color))
     if agreed := [one for one in roc.thresholds if 0 < one <= top]:
         at = [roc.at(one).net_benefit for one in agreed]

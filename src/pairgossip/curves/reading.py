@@ -21,7 +21,7 @@ from pairgossip.summaries.summary import Summary
 
 KERNEL = "auc"
 OF_SUMMARY = "A summary has its columns, classes and weights already"
-"""Why nobody names those of rows beside one."""
+"""Start of the message that refuses columns, classes and weights beside a summary."""
 
 
 def roc(
@@ -45,15 +45,15 @@ def roc(
     data, labels, columns, classes, positive, missing
         As in `exact`; or a `Summary` of one score and two classes, which has labels already.
     weights
-        How often each row counts: whole numbers.
+        The number of times that each row counts: whole numbers.
     interval
-        The level of intervals and bands.
+        The confidence level of intervals and bands.
     thresholds
         Thresholds that were agreed on before anyone saw the rows; figures and tables show them.
     group
         The group to read from a summary by groups; by default all rows.
     column
-        Which of two scores, 0 or 1, if the summary has both.
+        The number, 0 or 1, of one of two scores, if the summary has both.
 
     Examples
     --------
@@ -112,13 +112,13 @@ def _check_shape(scores: Any, labels: Any) -> None:
     data = check_data(scores, labels)
     if (columns := column_count(data) - 1) > 1 and labels is not None:
         raise InputError(
-            f"A curve is of one column of scores, but the data has {columns}: choose one with "
+            f"A curve takes one column of scores, but the data has {columns}: choose one with "
             "{argument}, or a column of an array.",
             "columns",
         )
     if columns == 1 and (classes := len(distinct(data[:, -1]))) > 2:
         raise InputError(
-            f"A curve is of two classes, but the labels hold {classes:,}: give scores first, and "
+            f"A curve takes two classes, but the labels hold {classes:,}: give scores first, and "
             "then labels of two classes; several classes, with a column of scores for each, have "
             "kernel 'hand-till'."
         )
@@ -131,7 +131,7 @@ def read_summary(
     group: Any = None,
     column: int | None = None,
 ) -> Roc:
-    """Return the curve that counts tell, of all rows or of one group."""
+    """Return the curve read from counts, of all rows or of one group."""
     found = summary.answer(level, KERNEL, group=group, column=column, kind="v", within=False)
     part = summary.select(group, within=False)
     scores = Scores.of_blocks(part.blocks_of(column or 0))

@@ -1,4 +1,4 @@
-"""ROC curves: what is read from one, whether of rows or of counts."""
+"""ROC curves and the numbers read from them, for rows or counts."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from pairgossip.pictures.picture import Picture
 
 BANDS = ("simultaneous", "pointwise", "none")
-"""What may be drawn about a curve."""
+"""The regions that can be drawn around a curve."""
 
 
 class Band(NamedTuple):
-    """A region in which the whole ROC curve of the population lies, at a level."""
+    """A region that holds the whole ROC curve of the population, at a level."""
 
     lower: tuple[FloatArray, FloatArray]
     """False and true positive rates of the corners of its lower border."""
@@ -54,7 +54,7 @@ class Band(NamedTuple):
 
 
 class Youden(NamedTuple):
-    """Where sensitivity and specificity add up to the most."""
+    """The threshold with the largest sum of sensitivity and specificity."""
 
     threshold: float
     value: SummaryAnswer
@@ -62,8 +62,8 @@ class Youden(NamedTuple):
     thresholds: Ends
     """The lowest and the highest threshold that may be the best one in the population.
 
-    Its estimate converges so slowly that the bootstrap fails; this set follows from the
-    simultaneous band. Few rows may leave all thresholds, from -infinity on, open."""
+    It is a set, since the estimate converges so slowly that the bootstrap fails; it follows from
+    the simultaneous band. With few rows, all thresholds from -infinity on may remain possible."""
     point: OperatingPoint
 
     def __str__(self) -> str:
@@ -86,9 +86,9 @@ class Youden(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roc:
-    """The ROC curve of scores for two classes, and what is read from it.
+    """The ROC curve of scores for two classes, and the numbers read from it.
 
-    Numbers have two errors: an interval for the population, given these sites, and a ``bracket``
+    Each number has two errors: an interval for the population, given these sites, and a ``bracket``
     for the rows that were counted, wherever in their cells they are.
 
     Attributes
@@ -96,11 +96,11 @@ class Roc:
     auc
         The area under the curve, as `exact` or `Summary.answer` gives it.
     positive
-        What the positive class is called.
+        The name of the positive class.
     level
-        The level of all intervals and bands.
+        The confidence level of all intervals and bands.
     thresholds
-        Those agreed on before rows were seen: at them pointwise intervals hold.
+        Thresholds agreed on before rows were seen: pointwise intervals hold at them.
     """
 
     scores: Scores
@@ -112,12 +112,12 @@ class Roc:
 
     @property
     def negatives(self) -> int:
-        """How many rows the negative class has."""
+        """The number of rows of the negative class."""
         return round(float(self.scores.sizes[0]))
 
     @property
     def positives(self) -> int:
-        """How many rows the positive class has."""
+        """The number of rows of the positive class."""
         return round(float(self.scores.sizes[1]))
 
     @property
@@ -137,16 +137,17 @@ class Roc:
 
     @property
     def precision(self) -> FloatArray:
-        """The share of positives among the rows above every threshold; 1 where there is none."""
+        """The share of positives among the rows above every threshold; 1 where there are no
+        rows."""
         negatives, positives = self.scores.above.value[:, ::-1]
         total = negatives + positives
         return np.divide(positives, total, out=np.ones_like(total), where=total > 0)
 
     def at(self, threshold: float) -> OperatingPoint:
-        """Return what a threshold does: rows with this score or a higher one count as positive.
+        """Return the effect of a threshold: rows with this score or a higher one count as positive.
 
-        Its intervals hold if it was chosen without these rows. What happens at edges of cells is
-        exact; inside a cell it is open up to the rows of the cell.
+        Its intervals hold if it was chosen without these rows. At edges of cells, numbers are
+        exact; inside a cell they are open up to the rows of the cell.
         """
         number = check_threshold(threshold)
         return read_point(self.scores, number, self.level, self.least_cell)
@@ -165,8 +166,7 @@ class Roc:
         specificity, sensitivity
             The range of one of them, such as (0.9, 1).
         corrected
-            True to map it to 1/2 for scores that tell nothing and 1 for perfect ones (McClish
-            1989).
+            True to map it to 1/2 for scores by chance and 1 for perfect ones (McClish 1989).
         """
         return partial_area(
             self.scores,
@@ -184,13 +184,13 @@ class Roc:
 
     @cached_property
     def certain(self) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-        """The lower and the upper path between which the curve of these rows lies for certain."""
+        """The lower and the upper path; the curve of these rows lies between them for certain."""
         lower, upper = (self._as_rates(path) for path in (self.scores.lower, self.scores.upper))
         return lower, upper
 
     @cached_property
     def band(self) -> Band:
-        """The simultaneous band about the curve, for the population."""
+        """The simultaneous band around the curve, for the population."""
         negative, positive = self._widths
         (x, y), (x_high, y_high) = self.certain
         lower = np.minimum(x + negative, 1.0), np.maximum(y - positive, 0.0)
@@ -203,16 +203,17 @@ class Roc:
 
     @property
     def _widths(self) -> Ends:
-        """How far the distributions of both classes may be from those of the population."""
+        """The possible distances of both classes' distributions from those of the population."""
         negative, positive = (
             simultaneous_width(float(size), self.level, classes=2) for size in self.scores.sizes
         )
         return negative, positive
 
     def youden(self) -> Youden:
-        """Return the threshold at which sensitivity and specificity add up to the most.
+        """Return the threshold with the largest sum of sensitivity and specificity.
 
-        The highest of several; infinity, which no row reaches, for scores worse than chance.
+        If there are several, it is the highest; for scores worse than chance it is infinity, which
+        no row reaches.
         """
         above, sizes, open_by = self.scores.above, self.scores.sizes[:, None], sum(self._widths)
         shares = [part / sizes for part in above]
@@ -233,10 +234,10 @@ class Roc:
         )
 
     def _list_best(self, most: FloatArray, least: float) -> Ends:
-        """Return the ends of the thresholds that may be best: in cells where most is enough.
+        """Return the ends of the thresholds that may be best, in cells where ``most`` is enough.
 
-        A threshold between two scores of rows does what the higher one does, and one beyond all of
-        them has no index at all.
+        A threshold between two scores of rows has the effect of the higher one, and one beyond all
+        rows has no index.
         """
         possible = np.flatnonzero(most >= least)
         lowest, highest = self.scores.axis.ends
@@ -247,9 +248,9 @@ class Roc:
         return float(lowest[possible[0] - 1]), float(highest[possible[-1]])
 
     def net_benefit(self, thresholds: Sequence[float] | None = None) -> dict[float, SummaryAnswer]:
-        """Return the net benefit at every threshold, by default those agreed on.
+        """Return the net benefit at every threshold, by default at the agreed ones.
 
-        Scores are probabilities then (Vickers and Elkin 2006).
+        Scores must be probabilities (Vickers and Elkin 2006).
         """
         self.check_probabilities("Net benefit")
         named = self.thresholds if thresholds is None else thresholds
@@ -257,16 +258,16 @@ class Roc:
         return {number: self.at(number).net_benefit for number in numbers}
 
     def check_probabilities(self, what: str) -> None:
-        """Raise `InputError` if scores may lie outside of 0 to 1: they are no probabilities."""
+        """Raise `InputError` if scores may lie outside of 0 to 1, as probabilities do not."""
         low, high = self.scores.axis.places[[0, -1]].tolist()
         if not 0 <= low <= high <= 1:
             raise InputError(
-                f"{what} is of probabilities, but scores run from {low:g} to {high:g}: give scores "
+                f"{what} needs probabilities, but scores run from {low:g} to {high:g}: give scores "
                 "from 0 to 1."
             )
 
     def points(self) -> dict[str, FloatArray]:
-        """Return the curve by columns: at every threshold the rates, certain ends and precision."""
+        """Return the curve by columns: the rates, certain ends and precision at every threshold."""
         above, sizes = self.scores.above, self.scores.sizes[:, None]
         low, high, value = ((part / sizes)[:, ::-1] for part in above)
         negative, positive = self._widths
@@ -294,8 +295,8 @@ class Roc:
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as JSON can hold it: its points, and the borders of both regions.
 
-        The threshold of the first point, infinity, is None, and so is the region that certainly
-        holds the curve of these rows where that is the curve itself.
+        The threshold of the first point, infinity, is None. The region that certainly holds the
+        curve of these rows is None where it is the curve itself.
         """
         certain = None if self.scores.is_known else _name_borders(*self.certain)
         band = _name_borders(self.band.lower, self.band.upper)
@@ -313,14 +314,14 @@ class Roc:
             "simultaneous" for the region in which the population's whole curve lies, "pointwise"
             for intervals at the agreed thresholds, or "none".
         name
-            What the legend calls the curve.
+            The curve's name in the legend.
         """
         return picture_roc({name: self}, check_band(band, self.thresholds))
 
     def plot(self, ax: Axes | None = None, *, name: str = "", band: str = BANDS[0]) -> Axes:
-        """Draw the curve with matplotlib, with its band and what is certain; see `picture`.
+        """Draw the curve with matplotlib, with its band and its certain region; see `picture`.
 
-        Axes that show curves already get this one in a color of its own.
+        On axes that show curves already, this one has a color of its own.
         """
         band = check_band(band, self.thresholds)
         return picture_roc({name: self}, band, count_curves(ax)).draw(ax)
@@ -332,7 +333,7 @@ class Roc:
     def plot_net_benefit(
         self, ax: Axes | None = None, *, name: str = "", highest: float | None = None
     ) -> Axes:
-        """Draw what decisions by these probabilities gain, for thresholds up to the highest."""
+        """Draw the net benefit of decisions by these probabilities, up to the highest threshold."""
         return picture_decisions(self, highest, name, count_curves(ax)).draw(ax)
 
     def _repr_html_(self) -> str:
@@ -358,7 +359,7 @@ def _pad(path: FloatArray, first: float, last: float) -> FloatArray:
 
 
 def check_band(band: str, thresholds: Sequence[float]) -> str:
-    """Return what is to be drawn about a curve; raise `InputError` if it is not known."""
+    """Return the kind of band to draw; raise `InputError` if it is unknown."""
     name = choice("band", band, BANDS)
     if name == "pointwise" and not thresholds:
         raise InputError(

@@ -1,8 +1,8 @@
-"""Rows of two classes by their scores: what every curve is read from.
+"""Rows of two classes by their scores, from which every curve is read.
 
-Counts in cells leave open where in its cell a row is, and counts in blocks in which cell. So every
-number of rows at or above a threshold has two ends, which hold for certain, and an estimate between
-them. Rows of which each score is known are counted in cells of one value, and the three agree.
+Counts in cells leave the place of a row in its cell open, and counts in blocks also its cell. So
+every number of rows at or above a threshold has two ends, which hold for certain, and an estimate
+between them. Rows of known scores are counted in cells of one value, and the three numbers agree.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ranges(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """How many rows of the negative and of the positive class have which score.
+    """The number of rows of the negative and the positive class with each score.
 
     All arrays begin with the two classes, the negative one first.
     """
@@ -45,11 +45,11 @@ class Scores:
     counts: FloatArray | None = None
     """The number of rows per block, shape (2, blocks)."""
     is_sample: bool = False
-    """Whether scores are those that rows happen to have: others may lie between them."""
+    """Whether the scores are those of a sample of rows: other scores may lie between them."""
 
     @classmethod
     def of_rows(cls, scores: FloatArray, is_positive: FloatArray, times: FloatArray) -> Self:
-        """Count rows, each so many times, in a cell for each different score."""
+        """Count rows, each ``times`` times, in a cell for each different score."""
         values = distinct(scores)
         places = np.searchsorted(values, scores)
         weights = times * np.stack([~is_positive.astype(bool), is_positive.astype(bool)])
@@ -58,7 +58,7 @@ class Scores:
 
     @classmethod
     def of_pairs(cls, pairs: Pairs) -> Self:
-        """Count the rows of a kernel of scores and their classes, of which the last is positive."""
+        """Count the rows of a kernel of scores and their classes; the last class is positive."""
         rows = pairs.unweighted[1]
         is_higher = (rows[:, -1] == rows[:, -1].max()).astype(np.float64)
         return cls.of_rows(rows[:, 0], is_higher, pairs.row_weights)
@@ -78,12 +78,12 @@ class Scores:
 
     @property
     def is_known(self) -> bool:
-        """Whether rows are counted in single cells of one score: nothing is open then."""
+        """Whether rows are counted in single cells of one score, so that nothing is open."""
         return self.ties_known and self.tree is None
 
     @cached_property
     def sizes(self) -> FloatArray:
-        """How many rows each class has."""
+        """The number of rows of each class."""
         return (self.cells if self.counts is None else self.counts).sum(axis=1)
 
     @cached_property
@@ -93,7 +93,7 @@ class Scores:
 
     @cached_property
     def above(self) -> Ranges:
-        """How many rows of each class are at or above every cut, shape (2, cuts)."""
+        """The number of rows of each class at or above every cut, shape (2, cuts)."""
         first, last = (self.place(is_last=side) for side in (False, True))
         low, high = _add_from_above(first), _add_from_above(last)
         return Ranges(low, high, np.clip(_add_from_above(self.cells), low, high))
@@ -105,14 +105,14 @@ class Scores:
         return self.tree.place(self.counts, is_last=is_last)
 
     def split(self, number: int) -> tuple[FloatArray, FloatArray]:
-        """Return the rows of a class whose cell is known, per cell, and others, per block."""
+        """Return a class's rows of known cells, per cell, and all its other rows, per block."""
         if self.tree is None or self.counts is None:
             return self.cells[number], np.zeros(0)
         rows = self.counts[number]
         return rows[self.tree.cells], np.where(self.tree.is_cell, 0.0, rows)
 
     def count_from(self, threshold: float) -> Ranges:
-        """Return how many rows of each class are at or above a threshold, shape (2,)."""
+        """Return the number of rows of each class at or above a threshold, shape (2,)."""
         at = int(np.searchsorted(self.cuts, threshold))
         if self.ties_known or self.cuts[at] == threshold or at == 0:
             return Ranges(*(part[:, at] for part in self.above))
@@ -131,7 +131,7 @@ class Scores:
 
     @cached_property
     def lower(self) -> tuple[FloatArray, FloatArray]:
-        """The path below all of them."""
+        """The path below all of these curves."""
         high, low = self.above.high[0, ::-1], self.above.low[1, ::-1]
         return self._join(high, low, is_upper=False)
 
@@ -140,8 +140,8 @@ class Scores:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the corners of a path, by falling threshold.
 
-        Rows of one score are tied, which a straight line stands for. In a wider cell all
-        positives may come first, or last.
+        Rows of one score are tied, which gives a straight line. In a wider cell all positives may
+        come first, or last.
         """
         if self.ties_known:
             return negatives, positives
@@ -150,6 +150,6 @@ class Scores:
 
 
 def _add_from_above(cells: FloatArray) -> FloatArray:
-    """Return how many rows are in every cell and those above it, and then none."""
+    """Return the number of rows in every cell and those above it, and then a 0."""
     sums = np.cumsum(cells[:, ::-1], axis=1)[:, ::-1]
     return np.concatenate([sums, np.zeros((2, 1))], axis=1)

@@ -13,7 +13,7 @@ from pairgossip.summaries.summary_reading import SummaryAnswer
 
 
 def wilson(rows: FloatArray | float, of: FloatArray | float, level: float) -> FloatArray:
-    """Return the ends of Wilson's (1927) interval for a share, shape (2, ...); 0 to 1 of no rows.
+    """Return the ends of Wilson's (1927) interval for a share, shape (2, ...); 0 to 1 for no rows.
 
     >>> wilson(5, 10, 0.95).round(4).tolist()
     [0.2366, 0.7634]
@@ -27,14 +27,14 @@ def wilson(rows: FloatArray | float, of: FloatArray | float, level: float) -> Fl
     ends = np.where(
         of > 0, np.clip(ends, 0.0, 1.0), np.array([0.0, 1.0]).reshape(2, *[1] * of.ndim)
     )
-    # Rounding leaves a hair at shares of 0 and 1, where the ends are known.
+    # Rounding leaves tiny differences at shares of 0 and 1, where the ends are known.
     ends[0] = np.where(rows <= 0, 0.0, ends[0])
     ends[1] = np.where(rows >= of, 1.0, ends[1])
     return ends
 
 
 def simultaneous_width(size: float, level: float, classes: int = 1) -> float:
-    """Return how far a distribution is from that of its sample anywhere, at this level.
+    """Return the largest distance of a distribution from that of its sample, at this level.
 
     The inequality of Dvoretzky, Kiefer and Wolfowitz with Massart's (1990) constant holds for any
     distribution and any number of rows; independent classes share the level.
@@ -49,7 +49,7 @@ def read_share(part: Ends, rest: Ends, value: float, level: float, least: int) -
     Parameters
     ----------
     part, rest
-        The ends of the number of rows that count, and of all others.
+        The ends of the number of rows in the share, and of all other rows.
     value
         The estimated share.
     level
@@ -70,7 +70,7 @@ def _quotient(part: float, rest: float) -> float:
 
 
 def join_ends(low: float, high: float) -> Ends:
-    """Return the ends of a quotient; where one is none by none, it is at the other if anywhere."""
+    """Return the ends of a quotient; an end that is 0 by 0 is at the other, if that is known."""
     return (high, high) if math.isnan(low) else (low, low if math.isnan(high) else high)
 
 

@@ -1,4 +1,4 @@
-"""What a threshold does: sensitivity, specificity, and what else the two by two table tells."""
+"""The effect of a threshold: sensitivity, specificity, and the rest of the two by two table."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pairgossip.summaries.summary_reading import SummaryAnswer
 
 @dataclass(frozen=True, kw_only=True)
 class OperatingPoint:
-    """What a threshold does to the rows of both classes: those at or above it count as positive.
+    """The effect of a threshold on both classes: rows at or above it count as positive.
 
     Every number has an interval for the population, and a ``bracket`` for these rows. Intervals of
     shares are Wilson's (1927), and those of ratios and of net benefit follow from the intervals of
     two shares (Zou and Donner 2008, Donner and Zou 2012). Predictive values and net benefit are
-    those of a population with as many positive rows as these have.
+    those of a population with the same share of positive rows.
 
     Attributes
     ----------
@@ -36,12 +36,12 @@ class OperatingPoint:
     ppv, npv
         The share of positive rows among those above, and of negative ones among those below.
     lr_positive, lr_negative
-        By which factor the odds change above, and below.
+        The factors by which the odds change above, and below.
     flagged
         The share of all rows above.
     net_benefit
-        True positives less false ones at the odds of the threshold, per row; NaN where scores are
-        no probabilities (Vickers and Elkin 2006).
+        True positives minus false ones at the odds of the threshold, per row; NaN where scores are
+        not probabilities (Vickers and Elkin 2006).
     """
 
     threshold: float
@@ -98,11 +98,11 @@ NAMES = {
     "flagged": "share above",
     "net_benefit": "net benefit",
 }
-"""What people call the numbers of an operating point."""
+"""The usual names of the numbers of an operating point."""
 
 
 def read_point(scores: Scores, threshold: float, level: float, least: int) -> OperatingPoint:
-    """Return what a threshold does."""
+    """Return the effect of a threshold on these rows."""
     above = scores.count_from(threshold)
     table = _Table(above, tuple(scores.sizes.tolist()), level, least)
     return OperatingPoint(
@@ -138,7 +138,7 @@ class _Table:
         }
 
     def share(self, part: str, rest: str) -> SummaryAnswer:
-        """Return what share one number is of its sum with another."""
+        """Return one number as a share of its sum with another."""
         size = self.values[part] + self.values[rest]
         value = self.values[part] / size if size > 0 else math.nan
         return read_share(self.ends[part], self.ends[rest], value, self.level, self.least)
@@ -169,14 +169,14 @@ class _Table:
         return ratio_of_shares(shares[0], (low, high), shares[1], (least, most))
 
     def net_benefit(self, threshold: float) -> SummaryAnswer:
-        """Return true positives less false ones at the odds of the threshold, per row."""
+        """Return true positives minus false ones at the odds of the threshold, per row."""
         if not 0 < threshold < 1:
             return as_answer(math.nan, math.nan, UNKNOWN, self.level)
         n, odds = sum(self.sizes), threshold / (1 - threshold)
         (low, high), (least, most) = self.ends["tp"], self.ends["fp"]
         tp, fp = self.values["tp"], self.values["fp"]
         value = (tp - odds * fp) / n
-        # A row adds 1, less the odds, or nothing.
+        # A row adds 1, minus the odds, or 0.
         error = math.sqrt(max(tp / n + odds**2 * fp / n - value**2, 0.0) / n)
         lower, upper = self._benefit(low, most, odds), self._benefit(high, least, odds)
         bracket = lower[1], upper[1]
@@ -185,7 +185,7 @@ class _Table:
     def _benefit(self, tp: float, fp: float, odds: float) -> tuple[float, float, float]:
         """Return the lower end of an interval for net benefit, its value and the upper end.
 
-        Of the rows of both kinds, more of one are fewer of the other, so errors add up.
+        A row of one kind is not one of the other, so the errors of both add up.
         """
         n = sum(self.sizes)
         true, false = tp / n, fp / n

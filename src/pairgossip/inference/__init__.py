@@ -1,1 +1,1 @@
-"""How sure a statistic is: sampling errors, intervals and tests."""
+"""The certainty of a statistic: sampling errors, intervals and tests."""

@@ -1,4 +1,4 @@
-"""A number with its sampling error: how far the rows at hand may be from all there could be."""
+"""A number with its sampling error: its likely distance from the value of the population."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ROUNDING = 1e-12
 """Largest relative rounding error of the mean of fourth powers."""
 
 UNKNOWN = (math.nan, math.nan)
-"""The ends of what is not known."""
+"""The ends of an interval that is not known."""
 _FIELDS = ("value", "error", "low", "high", "level", "scale", "positive")
-"""What an answer knows, in the order in which it is made."""
+"""The facts of an answer, in the order of its constructor."""
 
 
 class Answer(float):
@@ -34,13 +34,13 @@ class Answer(float):
     error
         Its standard error: the spread of the statistic over samples like this one.
     low, high, level
-        An interval that covers the true value in this part of all samples.
+        An interval that covers the true value in this share of all samples.
     scale
-        On which scale the interval is computed: "plain", "log", "logit" or "fisher".
+        The scale on which the interval is computed: "plain", "log", "logit" or "fisher".
     positive
-        The class that counts as the positive one of two; None if there are none.
+        The positive one of two classes; None if there is no such class.
 
-    pandas makes plain numbers of answers: `to_dict` keeps all of one, as in
+    pandas turns answers into plain numbers; `to_dict` keeps all facts of one, as in
     ``frame.groupby("site").apply(lambda rows: pd.Series(pg.exact(...).to_dict()))``.
     """
 
@@ -51,7 +51,7 @@ class Answer(float):
     scale: Scale
     positive: str | None
     bracket: tuple[float, float] = UNKNOWN
-    """The ends between which the value lies for certain, where counts per cell tell."""
+    """The certain bounds of the value, where it is read from counts per cell."""
 
     def __new__(
         cls,
@@ -75,7 +75,7 @@ class Answer(float):
         return float(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the number and all that is known of it, by name."""
+        """Return the number and all facts about it, by name."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     def __getnewargs__(self) -> tuple[Any, ...]:
@@ -94,7 +94,7 @@ class Answer(float):
         return show((Value(format_alike((self.value,), self.error)[0], self.describe()),))
 
     def describe(self) -> str:
-        """Say how sure the number is: its interval and standard error, if they are known."""
+        """Describe the number's certainty: its interval and standard error, if they are known."""
         error, *ends = format_alike((self.error, self.low, self.high), self.error)
         known = {
             f"{100 * self.level:g} % interval {' to '.join(ends)}": self.low,
@@ -105,31 +105,32 @@ class Answer(float):
 
 
 def answer_without_error(value: float, positive: str | None = None) -> Answer:
-    """Return a number of which nothing says how sure it is, or NaN where there is none."""
+    """Return a number whose certainty is not known, or NaN if there is no number."""
     return Answer(value, math.nan, *UNKNOWN, math.nan, "plain", positive)
 
 
 class Law(NamedTuple):
-    """How a statistic less the true value, over its standard error, is spread over samples.
+    """The law, over samples, of a statistic minus the true value, over its standard error.
 
-    Its third moment is that of the mean of what rows add to the statistic; where this is not
-    known, it is taken to be symmetric on the scale of the interval.
+    Its third moment is that of the mean of the rows' contributions; if this is not known, the law
+    is taken to be symmetric on the scale of the interval.
     """
 
     freedom: float = math.inf
-    """One less than the rows, or clusters, that the error is estimated with."""
+    """One less than the number of rows, or clusters, from which the error is estimated."""
     skewness: float | None = None
-    """The skewness of the mean of what rows add; None if it is not known."""
+    """The skewness of the mean of the rows' contributions; None if it is not known."""
     shift: float = 0.0
     """The bias of the statistic, in standard errors."""
     effective_freedom: float = math.inf
-    """The degrees of freedom that the variance of the squares of what rows add tells."""
+    """The degrees of freedom that follow from the variance of the contributions' squares."""
 
     @classmethod
     def of(cls, added: FloatArray, counts: FloatArray, freedom: float, shift: float = 0.0) -> Law:
-        """Return the law by the moments of what units add to a statistic, on average nothing.
+        """Return the law from the moments of the units' contributions, whose mean is 0.
 
-        ``counts`` says how many units add as much. The effective degrees of freedom are those of
+        ``counts`` gives the number of units with the same contribution. The effective degrees of
+        freedom are those of
         Satterthwaite (1946).
         """
         scaled, n = added / (float(np.abs(added).max()) or 1.0), float(counts.sum())
@@ -140,16 +141,16 @@ class Law(NamedTuple):
             return cls(freedom)
         skewness = third / (second * math.sqrt(second * n))
         variation = fourth / (second * second) - 1
-        # Where all units add as much, up or down, the rest is rounding.
+        # If the contributions are equal up to their sign, all else is rounding.
         effective = 2 * n / variation if variation > _ROUNDING else math.inf
         return cls(freedom, skewness, shift, max(effective, 1.0))
 
     def quantiles(self, level: float, bend: FloatArray) -> list[FloatArray]:
-        """Return the upper and the lower end of what is likely, on a scale.
+        """Return the upper and the lower end of the likely values, on a scale.
 
         ``bend`` is the second derivative of the scale over the first, times the standard error.
-        Student's t is leaned by the cubic of Hall (1992), whose Edgeworth term is that of a mean.
-        As few rows tell little of third moments, neither end comes nearer than Student's t.
+        Student's t is skewed by the cubic of Hall (1992), whose Edgeworth term is that of a mean.
+        As few rows show little about third moments, neither end is closer than Student's t.
         """
         least = t_quantile(level, self.freedom)
         if self.skewness is None:
@@ -158,12 +159,12 @@ class Law(NamedTuple):
         lean = self.skewness / 3 + bend / 2
         moved = [side * wide - self.skewness / 6 + self.shift for side in (1, -1)]
         roots = [np.cbrt(1 + 3 * lean * at) for at in moved]
-        # This is (root - 1) / lean, also where nothing leans.
+        # This is (root - 1) / lean, also for lean = 0.
         high, low = (3 * at / (1 + c + c * c) for at, c in zip(moved, roots, strict=True))
         return [np.maximum(high, least), np.minimum(low, -least)]
 
     def two_sided(self, z: float, bend: float) -> float:
-        """Return 1 less the level at which an end of `quantiles` is z."""
+        """Return 1 minus the level at which an end of `quantiles` is z."""
         p = two_sided_by_t(z, self.freedom)
         if self.skewness is None:
             return p
@@ -180,7 +181,7 @@ NORMAL = Law()
 def interval(
     value: float, error: float, level: float, scale: Scale = "plain", law: Law = NORMAL
 ) -> tuple[float, float]:
-    """Return the ends of the interval at a level, by the law of its error on its scale."""
+    """Return the ends of the interval at a level, from the law of its error on its scale."""
     low, high = intervals(np.array([value]), np.array([error]), level, scale, law)
     return float(low[0]), float(high[0])
 
@@ -188,9 +189,9 @@ def interval(
 def intervals(
     values: FloatArray, errors: FloatArray, level: float, scale: Scale, law: Law
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the intervals about many values.
+    """Return the ends of the intervals around many values.
 
-    Estimates may lie outside of what the scale allows: about these, intervals are plain.
+    Estimates may lie outside the limits of the scale: their intervals are plain.
     """
     level = check_level(level)
     with np.errstate(all="ignore"):
@@ -212,7 +213,7 @@ def intervals(
 def judge(
     values: FloatArray, errors: FloatArray, null: float, scale: Scale, law: Law
 ) -> tuple[FloatArray, FloatArray]:
-    """Return z on the scale of intervals, and 1 less the level at which they reach the null."""
+    """Return z on the scale of intervals, and 1 minus the level at which they reach the null."""
     with np.errstate(all="ignore"):
         middle, spread, bend = _rescale(values, errors, scale)
         z = (middle - _rescale(np.array(null), np.array(0.0), scale)[0]) / spread
@@ -225,7 +226,7 @@ def judge(
 def _rescale(
     values: FloatArray, errors: FloatArray, scale: Scale
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return values and errors on a scale, and how far it bends within an error."""
+    """Return values and errors on a scale, and the scale's bend within one error."""
     if scale == "logit":
         spread = errors / (values * (1 - values))
         return np.log(values / (1 - values)), spread, spread * (2 * values - 1)

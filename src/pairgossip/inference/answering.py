@@ -1,4 +1,4 @@
-"""What a projection tells: the interval of a statistic, or why there is none."""
+"""The interval of a statistic from its projection, or the reason for having none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairgossip.kernels.weighing import are_frequencies, warn_of_frequencies
 
 
 def answer(projection: Projection, level: float) -> Answer:
-    """Return a statistic with the interval that its kernel's scale asks for."""
+    """Return a statistic with the interval on its kernel's scale."""
     value, error, pairs = projection.value, sampling_error(projection), projection.pairs
     scale = pairs.kernel.interval_scale
     ends = interval(value, error, level, scale, projection.law())
@@ -20,7 +20,7 @@ def answer(projection: Projection, level: float) -> Answer:
 
 
 def answer_or_value(pairs: Pairs, value: float, level: float) -> Answer:
-    """Return a statistic with its interval; without one where rows do not tell how sure it is."""
+    """Return a statistic with its interval, or without one if the rows do not show its error."""
     try:
         return answer(project(pairs)._replace(value=value), level)
     except InputError:
@@ -29,12 +29,12 @@ def answer_or_value(pairs: Pairs, value: float, level: float) -> Answer:
 
 
 def sampling_error(projection: Projection) -> float:
-    """Return the standard error; raise `InputError` where it would be no statement."""
+    """Return the standard error; raise `InputError` where it would be meaningless."""
     pairs, is_clustered = projection.pairs, projection.clusters is not None
     if not is_clustered:
         if not are_frequencies(pairs.weights):
             raise InputError(
-                "Weights that are not whole numbers are no frequencies of rows: give {argument}, "
+                "Weights that are not whole numbers are not frequencies of rows: give {argument}, "
                 "one group per row, such as its number, if rows were drawn independently.",
                 "groups",
             )
@@ -46,23 +46,23 @@ def sampling_error(projection: Projection) -> float:
         raise degenerate_error(pairs, projection.value, None if is_clustered else pairs.freedom)
     if projection.is_degenerate:
         raise InputError(
-            f"The rows do not tell how sure '{pairs.kernel.name}' is: every one of them adds the "
+            f"The rows do not show how sure '{pairs.kernel.name}' is: every one of them adds the "
             "same to it, as where all are tied or in one order, or where a kernel is degenerate."
         )
     error = projection.error()
     if is_clustered and error <= ROUNDING * projection.size:
         raise InputError(
             f"Every group adds the same to '{pairs.kernel.name}', as where all hold the same rows, "
-            "so that they do not tell how sure it is: leave {argument} out.",
+            "so they do not show how sure it is: leave {argument} out.",
             "groups",
         )
     return error
 
 
 def degenerate_error(pairs: Pairs, value: float, freedom: float | None) -> InputError:
-    """Build the error for rows on the border of what the statistic can be.
+    """Build the error for rows that give the statistic its largest or smallest value.
 
-    For independent rows of two classes, given the degrees of freedom, a bound is known.
+    For independent rows of two classes, given the degrees of freedom, there is a bound.
     """
     bound_text, advice = "", "add rows"
     if pairs.classes is not None and freedom is not None:

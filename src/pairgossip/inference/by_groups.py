@@ -1,4 +1,4 @@
-"""One question, asked of the rows of every group."""
+"""One statistic or test, for the rows of every group."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from pairgossip.rows.columns import as_array, as_ordered
 from pairgossip.text import format_count
 
 MOST_GROUPS = 50
-"""Groups of a table, beyond which it is refused: what has more is no group but a row's name."""
+"""Largest number of groups in a table; a column with more names single rows."""
 
 
 class Measured(NamedTuple):
-    """What is known of the rows of one group."""
+    """The result for the rows of one group."""
 
     answer: Answer
     projection: Projection | None = None
-    """What each row adds; None where nothing says how sure the answer is."""
+    """The contribution of each row; None if nothing shows how sure the answer is."""
     problem: InputError | None = None
-    """Why there is no value, or no error."""
+    """The reason for having no value, or no error."""
     test: TestResult | None = None
 
 
@@ -46,7 +46,7 @@ Measure = Callable[[Pairs, IntArray | None, Progress | None], Measured]
 def measure(
     pairs: Pairs, clusters: IntArray | None, progress: Progress | None, *, level: float | None
 ) -> Measured:
-    """Return the statistic of pairs, with its error if a level is given and there is one."""
+    """Return the statistic of pairs, with its error if there is a level and an error."""
     with sharing_orders(rows_follow=level is not None):
         value = pairs.exact(progress)
         plain = answer_without_error(value, pairs.positive)
@@ -64,19 +64,19 @@ def measure(
 
 @dataclass(frozen=True)
 class GroupQuestion:
-    """What is asked of all rows, and of those of every group."""
+    """A statistic or test of all rows, and of those of every group."""
 
     prepare: Callable[[Rows], tuple[Pairs, IntArray | None]]
-    """Makes the pairs of rows, with the cluster of each."""
+    """Return the pairs of rows, with the cluster of each."""
     measure: Measure
     by: str
-    """What tells the groups apart."""
+    """The name of the column that holds the groups."""
     progress: Progress | None = None
 
     def ask(self, rows: Rows, pairs: Pairs, clusters: IntArray | None) -> GroupTable:
-        """Return the answers; a group that has none says why.
+        """Return the answers; a group without an answer has the reason.
 
-        ``pairs`` and ``clusters`` are those of all rows, whose refusals are the question's own.
+        ``pairs`` and ``clusters`` are those of all rows; errors in these are raised.
         """
         names, group_of = name_groups(rows.columns["by"], pairs.n)
         whole = self.measure(pairs, clusters, self._share(0, len(names) + 1))
@@ -88,22 +88,22 @@ class GroupQuestion:
             for at, (name, part) in enumerate(parts.items(), start=1)
         }
         if all(math.isnan(one.answer) for one in found.values()):
-            raise InputError(f"No group has a value; of '{names[0]}': {found[names[0]].problem}")
+            raise InputError(f"No group has a value; group '{names[0]}': {found[names[0]].problem}")
         return _make_table(pairs.kernel.name, self.by, whole, parts, found)
 
     def _ask_part(self, part: Rows, positive: str | None, progress: Progress | None) -> Measured:
         try:
             if not len(part.columns["data"]):
                 raise InputError("Every row is alone in its stratum, where no pair counts.")
-            pairs, clusters = self.prepare(part)  # whose kernel was tried on all rows
-            pairs.positive = positive  # its name, or none where all rows have more classes
+            pairs, clusters = self.prepare(part)  # the kernel was tried on all rows
+            pairs.positive = positive  # its name; None where all rows have more classes
             return self.measure(pairs, clusters, progress)
         except InputError as problem:
             value = self._find_value(part, progress)
             return Measured(answer_without_error(value, positive), None, problem)
 
     def _find_value(self, part: Rows, progress: Progress | None) -> float:
-        """Return the statistic of rows whose clusters tell no error; NaN where there is none."""
+        """Return the statistic of rows whose clusters give no error; NaN if there is none."""
         columns = {name: column for name, column in part.columns.items() if name != "groups"}
         if len(columns) == len(part.columns) or not len(columns["data"]):
             return math.nan
@@ -113,7 +113,7 @@ class GroupQuestion:
             return math.nan
 
     def _share(self, at: int, count: int) -> Progress | None:
-        """Report the progress of one of several as its share of the whole."""
+        """Return progress of one of several groups as its share of the whole."""
         report = self.progress
         return None if report is None else lambda fraction: report((at + fraction) / count)
 
@@ -144,7 +144,7 @@ def _make_table(
 def _find_covariance(
     parts: Mapping[str, Rows], projections: Mapping[str, Projection | None]
 ) -> FloatArray | None:
-    """Return how errors of groups go together by what clusters add to each; None without any."""
+    """Return the covariance of groups' errors from the clusters; None without clusters."""
     if not all("groups" in part.columns for part in parts.values()):
         return None
     count = 1 + max(int(part.columns["groups"].max(initial=0)) for part in parts.values())
@@ -166,9 +166,9 @@ def name_groups(by: Any, n: int) -> tuple[list[str], IntArray]:
         firsts = np.unique(codes, return_index=True)[1]
         entries = as_array(by, "by").ravel()[firsts].tolist()
     names = [format_label(entry) for entry in entries]
-    book = list(dict.fromkeys(names))  # entries that are spelled alike are one
+    book = list(dict.fromkeys(names))  # entries with the same spelling are one
     if not 2 <= len(book) <= MOST_GROUPS:
-        what = "All rows are of one group, so there is nothing to compare"
+        what = "All rows are in one group, so there is nothing to compare"
         if len(book) > 1:
             what = f"A table compares at most {MOST_GROUPS} groups, and there are {len(book):,}"
         raise InputError(f"{what}: leave {{argument}} out, or give other groups.", "by")
@@ -176,7 +176,7 @@ def name_groups(by: Any, n: int) -> tuple[list[str], IntArray]:
 
 
 def split_rows(rows: Rows, names: Sequence[str], group_of: IntArray) -> dict[str, Rows]:
-    """Return the rows of every group, where labels, strata and clusters are numbers."""
+    """Return the rows of every group, with labels, strata and clusters as numbers."""
     given = {name: column for name, column in rows.columns.items() if name != "by"}
     table = check_data(given.pop("data"), given.get("labels"))
     columns: dict[str, Any] = {"data": table}

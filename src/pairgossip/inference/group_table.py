@@ -1,7 +1,7 @@
 """A statistic of several groups of rows side by side: values, differences, a test of equality.
 
-Groups hold different rows, so the squares of their errors add up to that of a difference, unless
-clusters of rows reach into several groups: then errors go together, and a covariance says how far.
+Groups hold different rows, so the squares of their errors add up to that of a difference, except
+if clusters of rows reach into several groups: then errors are dependent, with a covariance.
 """
 
 from __future__ import annotations
@@ -31,48 +31,48 @@ from pairgossip.order_statistics.laws import (
 if TYPE_CHECKING:
     import pandas
 
-_OPEN = 0.25
-"""Part of the standard error; brackets wider to either side leave a joint test without meaning."""
+_OPEN_SHARE = 0.25
+"""Largest half-width of brackets, in standard errors, at which a joint test has a meaning."""
 _LEAST_GROUPS = 3
-"""Groups from which on there is a joint test; two have a difference."""
+"""Least number of groups for a joint test; two groups have a difference."""
 
 
 class Difference(NamedTuple):
-    """How much a statistic of one group is above that of another, on the plain scale."""
+    """The statistic of one group minus that of another, on the plain scale."""
 
     first: str
     second: str
     value: float
-    """The statistic of the first group less that of the second."""
+    """The statistic of the first group minus that of the second."""
     error: float
     """Its standard error; NaN if that of either group is not known."""
     low: float
     high: float
-    """The interval at the level of the answers; beyond the bracket, if there is one."""
+    """The interval at the level of the answers; it includes the bracket, if there is one."""
     p: float
-    """How often chance alone would bring groups that do not differ as far apart."""
+    """The probability that chance alone separates equal groups by as much."""
     adjusted: float
-    """The same for the smallest of all pairs' p, the next one and so on, as Holm (1979) adjusts
-    them: below 0.05 for any pair in 5 % of tables whose groups do not differ."""
+    """The p adjusted for several pairs by the rule of Holm (1979): in 5 % of tables whose groups do
+    not differ, some pair is below 0.05."""
     bracket: tuple[float, float] = UNKNOWN
-    """The ends between which it lies for certain, where counts per cell tell; else NaN."""
+    """The certain bounds of the difference, for counts per cell; otherwise NaN."""
 
 
 class Equality(NamedTuple):
-    """A test of whether groups have the same value: Welch's (1951) for groups of their own rows,
-    Hotelling's where clusters reach into several groups.
+    """A test of whether groups have the same value: Welch's (1951) for groups of separate rows,
+    Hotelling's if clusters reach into several groups.
 
-    With few rows or clusters errors are not known well, and Wald's chi-square test of them would
-    reject too often: of six groups of twelve incomes that do not differ, in a quarter of all cases.
+    With few rows or clusters, errors are not known well, and Wald's chi-square test would reject
+    too often: for six groups of twelve incomes that do not differ, in a quarter of all cases.
     """
 
     statistic: float
-    """The ratio F: Wald's statistic over its degrees of freedom, less what poorly known errors add.
+    """The ratio F: Wald's statistic over its degrees of freedom, corrected for poorly known errors.
     """
     freedom: int
-    """One less than the groups."""
+    """One less than the number of groups."""
     error_freedom: float
-    """The degrees of freedom of the errors; infinite where nobody says how well they are known."""
+    """The degrees of freedom of the errors; infinite if their certainty is not known."""
     p: float
     groups: tuple[str, ...] = ()
     """The groups that are compared: those whose errors are known."""
@@ -80,29 +80,29 @@ class Equality(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupTable(Mapping[str, Answer]):
-    """The answers of groups by their names, and how far these differ.
+    """The answers of groups by their names, and the differences between these.
 
     ``exact(..., by=)`` and ``test(..., by=)`` make one; so does
-    ``GroupTable(answers, all)`` of answers from elsewhere, such as those of a `Summary` by group,
+    ``GroupTable(answers, all)`` for answers from elsewhere, such as those of a `Summary` by group,
     whose rows are independent. ``table["f"]`` is the answer of group "f". Differences are by
-    Student's t with Welch's degrees of freedom, or by the normal law where nobody says how well
-    errors are known.
+    Student's t with Welch's degrees of freedom, or by the normal law if the certainty of the
+    errors is not known.
 
     Attributes
     ----------
     answers, all
-        The answers of the groups in their order, and that of all rows. The value is NaN where a
-        group has none, and the error where nothing says how sure the value is.
+        The answers of the groups in their order, and that of all rows. The value is NaN if a group
+        has none, and the error if nothing shows how sure the value is.
     statistic, by
-        What the table is of, and what tells groups apart.
+        The name of the statistic, and of the column that holds the groups.
     rows
-        How many rows each group has.
+        The number of rows of each group.
     reasons
-        Why a group has no value, or no error.
+        The reasons for groups without a value, or without an error.
     covariance
-        How errors of groups go together; independent unless given.
+        The covariance of the groups' errors; by default they are independent.
     freedoms
-        By group, the degrees of freedom that its error is known with.
+        The degrees of freedom of each group's error.
     tests, test
         The results of a test in every group that can be tested, and of all rows.
     """
@@ -144,31 +144,31 @@ class GroupTable(Mapping[str, Answer]):
 
     @property
     def worst(self) -> str:
-        """The group of the lowest value, which is the worst where more is better, as of an AUC.
+        """The group of the lowest value, which is the worst where higher is better, as for an AUC.
 
-        Its interval says too little, as it was looked for: its value is low by chance, too.
+        Its interval is too narrow, since the group was selected: its value is also low by chance.
         """
         names = self.groups
         return min((names[at] for at in self._known), key=self.answers.__getitem__, default="")
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """Each pair of groups that have values, the first less the second."""
+        """Every pair of groups that have values: the first minus the second."""
         found = [self._compare(*pair) for pair in combinations(self._known, 2)]
         adjusted = _adjust([one.p for one in found])
         return tuple(one._replace(adjusted=p) for one, p in zip(found, adjusted, strict=True))
 
     @cached_property
     def equality(self) -> Equality | None:
-        """Whether three groups or more have one value; None for fewer whose errors are known.
+        """A test of whether three groups or more have one value; None if fewer errors are known.
 
-        It is none either where clusters are too few, or counts per cell leave the values open.
+        It is also None where clusters are too few, or counts per cell leave the values open.
         """
         answers = list(self.answers.values())
         known = [at for at, one in enumerate(answers) if one.error > 0]
         widths = (answers[at].bracket[1] - answers[at].bracket[0] for at in known)
         open_by = (w / 2 / answers[at].error for at, w in zip(known, widths, strict=True))
-        if len(known) < _LEAST_GROUPS or any(part > _OPEN for part in open_by):
+        if len(known) < _LEAST_GROUPS or any(part > _OPEN_SHARE for part in open_by):
             return None
         values, covariance = np.array(answers)[known], self._covariance[np.ix_(known, known)]
         names = [self.groups[at] for at in known]
@@ -206,13 +206,13 @@ class GroupTable(Mapping[str, Answer]):
         low, high = (value, value) if bracket is UNKNOWN else bracket
         freedom = self._find_freedom(first, second)
         wide = math.nan if math.isnan(error) else error * t_quantile(self.level, freedom)
-        nearest = min(max(0.0, low), high)  # the end next to no difference, or none of it
+        nearest = min(max(0.0, low), high)  # 0, or the end of the bracket that is closest to it
         p = float(map_law(two_sided_by_t, nearest / error, freedom))
         pair = (names[first], names[second])
         return Difference(*pair, value, error, low - wide, high + wide, p, math.nan, bracket)
 
     def _find_freedom(self, first: int, second: int) -> float:
-        """Return Welch's degrees of freedom, or the smaller ones where errors go together."""
+        """Return Welch's degrees of freedom, or the smaller ones where errors are dependent."""
         names, covariance = self.groups, self._covariance
         freedoms = [self.freedoms.get(names[at], math.inf) for at in (first, second)]
         if covariance[first, second] != 0:
@@ -222,7 +222,7 @@ class GroupTable(Mapping[str, Answer]):
         return float(sum(parts) ** 2 / spread) if spread > 0 else math.inf
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that is known, by name."""
+        """Return all facts, by name."""
         return {
             "statistic": self.statistic,
             "by": self.by,
@@ -239,8 +239,8 @@ class GroupTable(Mapping[str, Answer]):
         return _describe(self.answers[name], self.tests.get(name)) | known
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a frame with one row per group; ``pandas.DataFrame(table.differences)`` is that of
-        the differences.
+        """Return a frame with one row per group; for the differences, use
+        ``pandas.DataFrame(table.differences)``.
         """
         with needed_for("GroupTable.to_pandas"):
             import pandas
@@ -260,9 +260,9 @@ class GroupTable(Mapping[str, Answer]):
 def _compare_all(
     values: FloatArray, covariance: FloatArray, freedoms: FloatArray
 ) -> Equality | None:
-    """Test whether all values are one; None where errors are known with too few degrees of freedom.
+    """Test whether all values are equal; None where errors have too few degrees of freedom.
 
-    Errors that go together are all known with the fewest.
+    Dependent errors all count with the fewest degrees of freedom.
     """
     count = len(values) - 1
     contrasts = np.column_stack([-np.ones(count), np.eye(count)])
@@ -295,6 +295,6 @@ def _adjust(ps: Sequence[float]) -> list[float]:
 
 
 def _describe(answer: Answer, test: TestResult | None) -> dict[str, Any]:
-    """Return what is known of an answer, and of its test if there is one, by name."""
+    """Return the facts about an answer, and about its test if there is one, by name."""
     known = {name: value for name, value in answer.to_dict().items() if name != "positive"}
     return known | ({} if test is None else {"z": test.z, "p": test.p, "law": test.law})

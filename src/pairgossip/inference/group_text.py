@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pairgossip.inference.group_table import Equality, GroupTable
 
 MOST_PAIRS = 15
-"""Pairs of groups whose differences are shown, those of six groups; of more, only the joint test
-is."""
+"""Largest number of pairs of groups whose differences are shown, those of six groups; for more,
+only the joint test is shown."""
 ALL_ROWS = "all rows"
 _LEAST_P = 1e-4
 
@@ -94,12 +94,12 @@ def _show(table: GroupTable) -> list[Table]:
 
 
 def format_p(p: float) -> str:
-    """Return p to four places; nothing where it is not known."""
+    """Return p to four places; "" if it is not known."""
     return "" if math.isnan(p) else f"< {_LEAST_P:.4f}" if p < _LEAST_P else f"{p:.4f}"
 
 
 def _format_numbers(value: float, error: float, low: float, high: float) -> list[str]:
-    """Return a value, its error and its interval, to as many places as the error tells."""
+    """Return a value, its error and its interval, to as many places as the error allows."""
     value_text, error_text, *ends = format_alike((value, error, low, high), error)
     interval = "" if math.isnan(low) else " to ".join(ends)
     return [

@@ -1,4 +1,4 @@
-"""A number with its interval and what is certain, as facts and as text."""
+"""A number with its interval and its certain bounds, as facts and as text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_open(number: Answer) -> bool:
 
 
 def spell_parts(number: Answer) -> tuple[str, str, str]:
-    """Return a value, its interval and what is certain, as texts; empty where not known."""
+    """Return a value, its interval and its certain bounds, as texts; empty where not known."""
     if math.isnan(number.value):
         return NOTHING, "", ""
     ends = number.low, number.high
@@ -49,7 +49,7 @@ def list_numbers(numbers: Mapping[str, Answer], level: float) -> list[tuple[str,
 def spell(number: Answer) -> str:
     """Return a number on one line: "0.83 (0.78 to 0.88) [0.82 to 0.84]".
 
-    The interval is in round brackets, and what is certain in square ones.
+    The interval is in parentheses, and the certain bounds are in square brackets.
     """
     value, interval, certain = spell_parts(number)
     return " ".join(

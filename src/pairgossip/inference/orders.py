@@ -1,7 +1,7 @@
-"""Tests of order by the law under the null: which statistics have one, and what it says of them.
+"""Tests of order by the law under the null: the statistics that have one, and their p.
 
-Wald's z, by the sampling error of these rows, rejects far too often where rows are few. For the AUC
-and for rank correlations the law without an effect is known, given the ties (`null_laws`).
+Wald's z, from the sampling error of these rows, rejects far too often if there are few rows. For
+the AUC and for rank correlations the law without an effect is known, given the ties (`null_laws`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from pairgossip.order_statistics.null_laws import (
 
 SAMPLING_ERROR = "sampling error"
 TIES_BY_CELLS, TIES_UNKNOWN = "null variance, ties by cells", "null variance, ties not counted"
-"""Where p comes from: Wald's z; nodes that see ties as far as cells tell, or that see none, whose
-error is then too large and never too small."""
+"""Sources of p: Wald's z; nodes that see ties only as far as cells show them, or not at all, so
+that their error is too large and never too small."""
 ORDER_KERNELS = {
     "auc": (AUC_ORDERED, AUC_COMPARED),
     "kendall": (KENDALL,),
@@ -45,9 +45,9 @@ ORDER_KERNELS = {
     "somers-d": (KENDALL, FIRST_APART),
     "goodman-kruskal-gamma": (KENDALL, BOTH_APART),
 }
-"""The statistics of order, and of which averages each is made."""
+"""The statistics of order, and the averages of which each is made."""
 _WHOLE = 0.01
-"""Rows by which the counts of cells that a node knows may be off whole numbers."""
+"""Largest distance from whole numbers of a node's counts of cells, in rows, that are known."""
 
 
 def is_of_order(kernel: AnyKernel) -> bool:
@@ -57,9 +57,9 @@ def is_of_order(kernel: AnyKernel) -> bool:
 
 
 def has_null_law(pairs: Pairs, null: float | None) -> bool:
-    """Return whether rows are tested by the law under the null: plain ones, against its own null.
+    """Return whether rows have the law under the null: plain rows, and the statistic's own null.
 
-    Raise `InputError` if ties count otherwise than half, so that the usual null is not the null.
+    Raise `InputError` if ties do not count half, so that the usual null is not the null.
     """
     kernel = pairs.unweighted[0]
     if pairs.has_strata or not is_of_order(kernel) or not are_frequencies(pairs.weights):
@@ -69,7 +69,7 @@ def has_null_law(pairs: Pairs, null: float | None) -> bool:
         if null is None:
             raise InputError(
                 f"Where tied scores count {ties:g} and not 0.5, the AUC without an effect is not "
-                "0.5: test 'auc', which counts them half, or say it with {argument}.",
+                "0.5: test 'auc', which counts them half, or give the value with {argument}.",
                 "null",
             )
         return False
@@ -77,7 +77,7 @@ def has_null_law(pairs: Pairs, null: float | None) -> bool:
 
 
 def judge_rows(pairs: Pairs, value: float, alternative: str) -> NullTest:
-    """Test a statistic of order of all rows, given what it is."""
+    """Test a statistic of order of all rows."""
     name = pairs.unweighted[0].name
     first, second = (_count_ties(pairs, column) for column in (0, 1))
     if len(first) == 1 or len(second) == 1:
@@ -92,7 +92,7 @@ def judge_rows(pairs: Pairs, value: float, alternative: str) -> NullTest:
 
 
 def measure_ties(pairs: Pairs) -> float:
-    """Return by which factor the standard error without an effect would be larger without ties."""
+    """Return the standard error without ties over that with ties, both without an effect."""
     first, second = (_count_ties(pairs, column) for column in (0, 1))
     n = float(first.sum())
     untied = _untied_variance(n) if pairs.classes is None else float(second.prod()) * (n + 1) / 3
@@ -100,12 +100,12 @@ def measure_ties(pairs: Pairs) -> float:
 
 
 def _untied_variance(n: float) -> float:
-    """Return the variance of S of so many rows without ties."""
+    """Return the variance of S for this number of rows without ties."""
     return n * (n - 1) * (2 * n + 5) / 18
 
 
 def _count_compared(pairs: Pairs, name: str, first: FloatArray, second: FloatArray) -> float:
-    """Return over how many pairs a rank correlation divides S."""
+    """Return the number of pairs by which a rank correlation divides S."""
     n, apart = float(first.sum()), (_count_apart(first), _count_apart(second))
     if name == "kendall":
         return n * (n if pairs.target == "v" else n - 1) / 2
@@ -117,34 +117,34 @@ def _count_compared(pairs: Pairs, name: str, first: FloatArray, second: FloatArr
 
 
 def _count_ties(pairs: Pairs, *columns: int) -> FloatArray:
-    """Return how many rows hold each value of a column, or each pair of values of two."""
+    """Return the number of rows of each value of a column, or each pair of values of two."""
     find = order_column if len(columns) == 1 else order_both
     order = find(*(pairs.unweighted[1][:, column] for column in columns))
     return np.bincount(order.places, pairs.weights).astype(np.float64)
 
 
 def _count_apart(ties: FloatArray) -> float:
-    """Return how many pairs of rows differ."""
+    """Return the number of pairs of rows that differ."""
     return float(ties.sum() ** 2 - (ties**2).sum()) / 2
 
 
 @dataclass(frozen=True)
 class NodeTest:
-    """How nodes test a statistic of order by what they know of all rows.
+    """The test of a statistic of order that nodes make from their knowledge of all rows.
 
     They know the number of rows, of each class, and the averages that the statistic is made of;
-    ties only where they average cells.
+    they know ties only if they average cells.
     """
 
     kernel: AnyKernel
     """The kernel of bare rows."""
     alternative: str
     n: float
-    """How many rows there are, each as often as it counts."""
+    """The number of rows, each as often as it counts."""
     scale: float
-    """The factor that goes with the kind of statistic."""
+    """The factor for the kind of statistic."""
     sizes: FloatArray | None
-    """How many rows each class has, for the AUC."""
+    """The number of rows of each class, for the AUC."""
     sees_ties: bool
     """Whether nodes average cells of the rows."""
     is_certain: bool
@@ -152,20 +152,20 @@ class NodeTest:
 
     @classmethod
     def of(cls, pairs: Pairs, alternative: str, sees_ties: bool, is_certain: bool) -> NodeTest:
-        """Return the test that nodes make of these rows."""
+        """Return the test of these rows that nodes make."""
         rows = pairs.without_weights()
         sizes = _count_ties(pairs, 1) if pairs.classes is not None else None
         return cls(rows.kernel, alternative, rows.count, rows.scale, sizes, sees_ties, is_certain)
 
     @property
     def counts_orders(self) -> bool:
-        """Whether nodes may count the orders of all rows, for which they need their tie sizes."""
+        """Whether nodes may count the orders of all rows, for which they need the sizes of ties."""
         return self.is_certain and self.n <= FEW_TIED
 
     def errors(
         self, averages: FloatArray, ties: tuple[FloatArray, FloatArray] | None
     ) -> FloatArray:
-        """Return each node's standard error without an effect; NaN where it knows none yet."""
+        """Return each node's standard error without an effect; NaN where it is not known yet."""
         if self.sizes is not None:
             first = np.ones((len(averages), 1)) if ties is None else ties[0]
             errors = auc_error(self.sizes, first)
@@ -180,7 +180,7 @@ class NodeTest:
         return np.where(np.isfinite(errors) & (errors > 0), errors, np.nan)
 
     def judge(self, trials: Iterable[Any]) -> dict[str, Any]:
-        """Return p, errors and law of the nodes of all trials, as a `Run` has them."""
+        """Return p, errors and law of the nodes of all trials, as the fields of a `Run`."""
         nodes = [(*self._p_values(one.estimates, one.null_error, one.ties), one) for one in trials]
         return {
             "p_value": np.array([p for p, _, _ in nodes]),
@@ -194,12 +194,12 @@ class NodeTest:
         errors: FloatArray,
         ties: tuple[FloatArray, FloatArray] | None,
     ) -> tuple[FloatArray, str]:
-        """Return each node's p, and where it comes from."""
+        """Return each node's p, and its source."""
         is_known = np.isfinite(estimates).all() and np.isfinite(errors).all()
         if ties is not None and is_known and all(_are_whole(sizes) for sizes in ties):
             knowledge = np.column_stack([np.round(estimates / errors, 9), *map(np.round, ties)])
             rows, first, of = np.unique(knowledge, axis=0, return_index=True, return_inverse=True)
-            split = 1 + ties[0].shape[1]  # nodes that know the same are judged once
+            split = 1 + ties[0].shape[1]  # nodes with the same numbers are judged once
             tests = [
                 self._judge(estimates[at], errors[at], row[1:split], row[split:])
                 for at, row in zip(first, rows, strict=True)
@@ -213,7 +213,7 @@ class NodeTest:
 
     @property
     def law(self) -> str:
-        """Where p comes from, unless it is counted."""
+        """The source of p where orders are not counted."""
         if not self.sees_ties:
             return TIES_UNKNOWN
         return NULL_VARIANCE if self.is_certain else TIES_BY_CELLS
@@ -223,7 +223,7 @@ class NodeTest:
     ) -> NullTest:
         if self.sizes is not None:
             halves = 2 * float(np.prod(self.sizes))
-            auc = round(estimate * halves) / halves  # without what rounding added
+            auc = round(estimate * halves) / halves  # without rounding errors
             return judge_auc(auc, self.sizes, first, self.alternative)
         score = round(estimate / error * math.sqrt(order_variance(first, second)))
         return judge_order(score, first, second, self.alternative)

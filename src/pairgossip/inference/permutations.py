@@ -1,9 +1,9 @@
 """Tests of statistics that are degenerate without an effect, by permuting labels or rows.
 
-Where two samples are alike, no row adds anything of its own to their energy distance or MMD, nor to
-the distance correlation of columns that do not depend on each other: the projection vanishes, and a
-normal law says nothing. Labels, or entries, that are dealt out anew to the same rows show how large
-the statistic gets by chance; the test is exact whatever the rows are like.
+If two samples are alike, no row has a contribution of its own to their energy distance or MMD, nor
+to the distance correlation of columns that do not depend on each other: the projection vanishes,
+and a normal law does not apply. Labels, or entries, that are permuted among the same rows show how
+large the statistic gets by chance; the test is exact for any rows.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pairgossip.order_statistics.comparisons import TestResult
 
 PERMUTATIONS = 999
 _MOST_ROWS = 5_000
-"""The values of all pairs are kept: 200 MB."""
+"""Largest number of rows, whose values of all pairs are kept: 200 MB."""
 _MOST_ROWS_ORDERED = 2_000
-"""Every permutation goes through all pairs: some ten seconds."""
+"""Largest number of rows; every permutation goes through all pairs, which takes ten seconds."""
 _AT_ONCE = 128
 
 
 def permute_labels(pairs: Pairs, seed: int | None) -> TestResult:
-    """Test whether two samples differ: how often are labels dealt out anew as far apart?"""
+    """Test whether two samples differ: count permuted labels with as large a distance."""
     kernel = pairs.kernel
     assert kernel.contrast is not None
     if pairs.n > _MOST_ROWS:
@@ -52,12 +52,12 @@ def permute_labels(pairs: Pairs, seed: int | None) -> TestResult:
 
 
 def _compare(name: str, statistics: FloatArray, rounding: float) -> TestResult:
-    """Compare the first of the statistics with the others, which chance alone gave."""
+    """Compare the first of the statistics with the others, which come from chance alone."""
     value, chance = float(statistics[0]), statistics[1:]
     spread = float(chance.std())
     if not spread > rounding:
         raise InputError(
-            f"'{name}' is the same however entries are dealt out, as where all rows are equal, or "
+            f"'{name}' is the same however entries are permuted, as where all rows are equal, or "
             "equally far apart: there is nothing to test."
         )
     as_large = int(np.sum(chance >= value - rounding))
@@ -87,14 +87,14 @@ def permute_rows(data: FloatArray, seed: int | None) -> TestResult:
     orders = [np.arange(n), *(random.permutation(n) for _ in range(PERMUTATIONS))]
     shared = np.array([np.vdot(first, second[order][:, order]) for order in orders]) / n**2
     squares = shared / size
-    # The root of a zero that rounding missed would be large beside other zeros.
+    # The root of a zero with a rounding error would be large beside other zeros.
     return _compare(name, np.sqrt(np.where(squares > 1e-12, squares, 0.0)), 1e-12)
 
 
 def _center_distances(rows: FloatArray) -> FloatArray:
-    """Return all distances, less the means of their rows and columns, plus the mean of all.
+    """Return all distances, minus the means of their rows and columns, plus the mean of all.
 
-    They are in units of about the largest number, so that no square leaves the floating range.
+    They are in units of about the largest number, so that no square overflows.
     """
     rows = np.ldexp(rows, -np.frexp(np.abs(rows).max())[1])
     kernel = Kernel(euclidean_distance, name="distance", symmetric=True)

@@ -1,13 +1,13 @@
-"""What every row adds to a statistic: Hoeffding's projection, and the sampling error from it.
+"""The contributions of rows to a statistic: Hoeffding's projection, and its sampling error.
 
-With r_k the mean of h(x_k, x_l) + h(x_l, x_k) over all l and U the statistic, row k adds
+With r_k the mean of h(x_k, x_l) + h(x_l, x_k) over all l and U the statistic, row k contributes
 psi_k = r_k - 2U, and the variance of U over samples is the sum of psi^2 over n(n - 1). For a
-function of several averages psi is that of the averages times the function's derivatives. For the
-AUC this is DeLong's estimate: there the rows of each class are a sample of their own.
+function of several averages, psi is that of the averages times the function's derivatives. For the
+AUC this is DeLong's estimate: there the rows of each class are a separate sample.
 
-How well the error itself is known, and to which side the statistic leans, is told by the fourth and
-third moments of psi, as if the statistic were a mean of them; its bias by leaving out each row, or
-each cluster, in turn. What pairs add beyond their rows is left out, which errs on the wide side.
+The fourth and third moments of psi show how well the error itself is known, and how the statistic
+is skewed, as if it were a mean of psi; its bias comes from leaving out each row, or each cluster,
+in turn. Contributions of pairs beyond their rows are left out, which makes intervals too wide.
 """
 
 from __future__ import annotations
@@ -29,29 +29,31 @@ from pairgossip.kernels.kernel import evaluate
 from pairgossip.kernels.orders import sharing_orders
 
 _DEGENERATE, ROUNDING = 1e-6, 1e-12
-"""Below this part of the statistic, or of the terms it is made of, what rows add is rounding."""
+"""The share of the statistic, or of its terms, below which contributions of rows are rounding."""
 _MOST_ROWS, _MOST_CLUSTERS = 100_000, 1_000
-"""Largest numbers of rows and of clusters that are left out in turn: of more, the bias is a small
+"""Largest numbers of rows and of clusters that are left out in turn; for more, the bias is a small
 part of the error."""
 
 
 class Projection(NamedTuple):
-    """A statistic, and what each row adds to it."""
+    """A statistic, and the contribution of each row."""
 
     pairs: Pairs
     clusters: IntArray | None
-    """The cluster of every row, where rows of one may depend on each other; None without any."""
+    """The cluster of every row, where rows of one cluster may be dependent; None without
+    clusters."""
     value: float
     influence: FloatArray
     """psi, one number per row; its mean is 0."""
     size: float
-    """How large the averages are that the statistic is a function of, in its units."""
+    """The size of the averages that the statistic is a function of, in its units."""
     bias: float
-    """How far samples' statistics are from the population's on average."""
+    """The mean difference between the statistic of samples and that of the population."""
 
     @property
     def is_degenerate(self) -> bool:
-        """Whether rows add nothing of their own, so that the projection says nothing."""
+        """Whether rows have no contributions of their own, so that the projection has no
+        meaning."""
         added = root_mean_square(self.influence)
         return added <= max(_DEGENERATE * abs(self.value), ROUNDING * self.size)
 
@@ -63,7 +65,7 @@ class Projection(NamedTuple):
             return (
                 math.sqrt(count * count / (count - 1)) * root_mean_square(sums) / self.pairs.count
             )
-        # Squares of very large or small numbers would leave the floating range.
+        # Squares of very large or small numbers would overflow or vanish.
         largest = float(np.abs(self.influence).max()) or 1.0
         pairs, shares = self.pairs, self.pairs.row_weights * (self.influence / largest) ** 2
         classes = np.zeros(pairs.n, dtype=np.intp) if pairs.classes is None else pairs.classes
@@ -72,7 +74,8 @@ class Projection(NamedTuple):
         return largest * (spread / pairs.count)
 
     def cluster_shares(self) -> FloatArray:
-        """Return what each cluster adds to the statistic: the squares add up to its variance."""
+        """Return the contribution of each cluster: the squares add up to the statistic's
+        variance."""
         assert self.clusters is not None
         sums = self._cluster_sums(self.clusters)
         return math.sqrt(len(sums) / (len(sums) - 1)) * sums / self.pairs.count
@@ -91,7 +94,7 @@ class Projection(NamedTuple):
 
 
 def project(pairs: Pairs, clusters: IntArray | None = None) -> Projection:
-    """Compute a statistic of all pairs, and what each row adds to it."""
+    """Compute a statistic of all pairs, and the contribution of each row."""
     kernel, data = pairs.unweighted
     weights = pairs.row_weights
     with sharing_orders():
@@ -116,7 +119,7 @@ def _find_bias(
     averages: FloatArray,
     clusters: IntArray | None,
 ) -> float:
-    """Estimate the bias by leaving out rows or clusters, unless there are many."""
+    """Estimate the bias by leaving out rows or clusters; 0 if there are many."""
     kernel, own = pairs.unweighted[0], float(pairs.target == "u")
     if weights.sum() > _MOST_ROWS if clusters is None else clusters.max() >= _MOST_CLUSTERS:
         return 0.0
@@ -139,16 +142,16 @@ def jackknife_bias(
     sizes: FloatArray,
     own: float,
 ) -> float:
-    """Estimate the bias by Quenouille's jackknife; 0 if what is left has no statistic.
+    """Estimate the bias by Quenouille's jackknife; 0 if the remaining rows have no statistic.
 
-    Units of ``sizes`` rows, each as many ``times``, are left out in turn, with the sums of their
-    rows' means both ways and of the pairs inside. Each row has ``own`` pairs less than rows.
+    Units of ``sizes`` rows, each counting ``times`` times, are left out in turn, with the sums of
+    their rows' means both ways and of the pairs inside. Each row has ``own`` pairs fewer than rows.
     """
     total, count = times @ sizes, times.sum()
     left = total - sizes
     with np.errstate(all="ignore"):
         without = (total - own) * (total * averages - sums) + inner
-        # Of rows that are all tied, rounding would leave any ratio.
+        # If all rows are tied, rounding could give any ratio.
         without[np.abs(without) <= ROUNDING * total * total * np.abs(averages)] = 0.0
         others = kernel.combine(without / (left * (left - own))[:, None])
         moved = np.where(times == 0, 0.0, others - kernel.combine(averages))

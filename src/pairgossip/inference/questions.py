@@ -38,9 +38,9 @@ from pairgossip.order_statistics.comparisons import TESTS, TestResult
 from pairgossip.order_statistics.laws import two_sided_by_t
 
 USUAL_LEVEL = 0.95
-"""The level of the interval beside a test, unless one is given."""
+"""Default level of the interval beside a test."""
 _FACTORS = ("groups", "weights", "within", "between")
-"""The arguments that say how rows go together, and how much pairs of them count."""
+"""The arguments that say how rows depend on each other, and how much their pairs count."""
 
 
 @overload
@@ -136,7 +136,7 @@ def exact(
         "v" averages over all n^2 pairs, including each row with itself; "u" over the n(n - 1)
         others.
     progress
-        Called with the fraction done, from 0 to 1.
+        Called with the fraction that is done, from 0 to 1.
     interval
         The level of an interval, such as 0.95. The result is then an `Answer`, with the sampling
         error of the statistic by Hoeffding's projection (for the AUC, DeLong's).
@@ -144,8 +144,8 @@ def exact(
         The site, or the patient, of every row: rows of one group may depend on each other, and the
         error is that of drawing whole groups.
     weights
-        How often each row counts. Whole numbers are frequencies: intervals are those of the rows
-        repeated as often, with a warning (`ManyRows`) if they are above 5 on average. For other
+        The number of times that each row counts. Whole numbers are frequencies: intervals are those
+        of the repeated rows, with a warning (`ManyRows`) if they are above 5 on average. For other
         weights intervals need groups, if necessary one per row.
     within, between
         The stratum of every row: only pairs within one stratum count, or only those between two.
@@ -198,11 +198,11 @@ class _StatisticRequest(StatisticArguments):
 
     @property
     def by_name(self) -> str:
-        """What tells groups apart: the name of their column, if it has one."""
+        """The name of the groups' column in messages."""
         return self.by if isinstance(self.by, str) else "group"
 
     def prepare_rows(self) -> Rows:
-        """Return the rows that are complete, with labels as numbers if classes are declared."""
+        """Return the complete rows, with labels as numbers if classes are declared."""
         names = ("data", "labels", "groups", "weights", "within", "between", "by")
         columns = {name: getattr(self, name) for name in names}
         how = (self.missing, self.classes, columns, self.positive, self.columns)
@@ -220,7 +220,7 @@ class _StatisticRequest(StatisticArguments):
 
 @dataclass(kw_only=True)
 class _ExactRequest(ExactArguments, _StatisticRequest):
-    """What `exact` is asked for."""
+    """The arguments of `exact`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -233,7 +233,7 @@ class _ExactRequest(ExactArguments, _StatisticRequest):
         self.level = None if self.interval is None else check_level(self.interval)
 
     def answer(self) -> float | Answer:
-        """Return the statistic, with its sampling error if an interval is asked for."""
+        """Return the statistic, with its sampling error if it has an interval."""
         pairs, clusters = self.check_pairs(self.prepare_rows())
         if self.level is None:
             return pairs.exact(self.progress)
@@ -243,7 +243,7 @@ class _ExactRequest(ExactArguments, _StatisticRequest):
         return answer(projected, self.level)
 
     def compare(self) -> GroupTable:
-        """Return the statistic of all rows and of every group, and how far groups differ."""
+        """Return the statistic of all rows and of every group, and the differences of groups."""
         rows, how = self.prepare_rows(), partial(measure, level=self.level)
         question = GroupQuestion(self.prepare_pairs, how, self.by_name, self.progress)
         return question.ask(rows, *self.check_pairs(rows))
@@ -271,26 +271,27 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
 
     @property
     def named_test(self) -> str | None:
-        """The name of a test that is no kernel's; None for a kernel."""
+        """The name of a test without a kernel; None for a kernel."""
         name = canonical(self.kernel) if isinstance(self.kernel, str) else ""
         return name if name in NAMED_TESTS else None
 
     def refuse_options(self, name: str, unused: Sequence[str]) -> None:
-        """Raise `InputError` for what tests of plain rows do not take."""
+        """Raise `InputError` for arguments that tests of plain rows do not take."""
         for argument in (*unused, "null", "alternative"):
             value = getattr(self, argument)
             if value is not None and not (isinstance(value, str) and value == "two-sided"):
                 raise InputError(
-                    f"Test '{name}' is of plain rows, for differences on either side: leave "
+                    f"Test '{name}' takes plain rows, and differences on either side: leave "
                     "{argument} out, or test kernel 'auc' or 'kendall-b'.",
                     argument,
                 )
 
     def refuse_kind(self) -> None:
-        """Raise `InputError` if a test that is no average over pairs is asked for one of them."""
+        """Raise `InputError` for a kind of average if the test is not an average over pairs."""
         if self.kind != "v":
             raise InputError(
-                f"Test '{self.named_test}' is no average over pairs, with own pairs or without: "
+                f"Test '{self.named_test}' is not an average over pairs, with own pairs or "
+                f"without: "
                 "leave {argument} out.",
                 "kind",
             )
@@ -342,7 +343,7 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
             return _add_interval(permute_labels(pairs, self.seed), project(pairs), level)
         if clusters is None and has_null_law(pairs, self.null):
             with sharing_orders(rows_follow=True):
-                value = pairs.exact()  # separated classes are exactly so
+                value = pairs.exact()  # separated classes give exactly 0 or 1
                 error, z, p, law = judge_rows(pairs, value, self.alternative)
                 projected = project(pairs)._replace(value=value)
             result = TestResult(value, math.nan, z, p, law, error)
@@ -350,7 +351,7 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
         return self._judge_by_error(project(pairs, clusters), without)
 
     def _judge_by_error(self, projection: Projection, null: float) -> TestResult:
-        """Return Wald's test: of statistics of order as their interval says, of others by z."""
+        """Return Wald's test: by the interval for statistics of order, by z for others."""
         statistic = answer(projection, self.level)
         value, error = statistic.value, statistic.error
         clusters, kernel = projection.clusters, projection.pairs.kernel
@@ -368,13 +369,13 @@ class SignificanceRequest(SignificanceArguments, _StatisticRequest):
 
 
 def name_tested_class(name: str, table: FloatArray, rows: Rows) -> str | None:
-    """Return what a named test calls the positive class; None if it makes no difference."""
+    """Return a named test's name of the positive class; None if there is no such class."""
     has_labels = rows.columns.get("labels") is not None
     return name_positive(NAMED_TESTS[name], table, rows.positive, has_labels=has_labels)
 
 
 def _add_interval(result: TestResult, projected: Projection, level: float) -> TestResult:
-    """Return the result of a test with the interval, or with the reason why there is none."""
+    """Return the result of a test with the interval, or with the reason for having none."""
     try:
         statistic = answer(projected, level)
     except InputError as why:
@@ -384,52 +385,53 @@ def _add_interval(result: TestResult, projected: Projection, level: float) -> Te
 
 
 def find_null(kernel: AnyKernel, null: float | None) -> float:
-    """Return what a statistic is without an effect; raise `InputError` if nobody says."""
+    """Return a statistic's value without an effect; raise `InputError` if it is not known."""
     without = kernel.null if null is None else real("The null value", null, -1e300, 1e300)
     if without is None:
         raise InputError(
-            f"What '{kernel.name}' is without an effect is not known: say it with {{argument}}.",
+            f"The value of '{kernel.name}' without an effect is not known: give it with "
+            f"{{argument}}.",
             "null",
         )
     return without
 
 
 def check_test_rows(name: str, rows: Mapping[str, Any]) -> FloatArray:
-    """Return what a test is made of, labels last; raise `InputError` for text without an order."""
+    """Return the columns of a test, labels last; raise `InputError` for text without an order."""
     table, labels = check_data(rows["data"], rows.get("labels")), rows.get("labels")
     example = None if NAMED_TESTS[name].columns[-1] == "label" else class_example(labels)
     names = two_texts(labels)
     if names is not None and NAMED_TESTS[name].favors:
         raise unknown_positive(f"Test '{name}'", names)
-    if example is not None and len(np.unique(table[:, -1])) > 2:  # two differ by one in any order
+    if example is not None and len(np.unique(table[:, -1])) > 2:  # two differ by 1 in any order
         raise InputError(
             f"Test '{name}' compares labels by size, but the labels are {example}: pass numbers, "
-            "or say their order with {argument}.",
+            "or give their order with {argument}.",
             "classes",
         )
     return table
 
 
 def probability(z: float, alternative: str, freedom: float) -> float:
-    """Return how often Student's t is as far off as z; it is normal if freedom is infinite."""
+    """Return the probability that Student's t is as far off as z; normal for infinite freedom."""
     return choose_side(two_sided_by_t(z, freedom), z, alternative)
 
 
 def choose_side(either_side: float, z: float, alternative: str) -> float:
-    """Return p of an alternative, given that of both sides."""
+    """Return the p of an alternative, from that of both sides."""
     if alternative == "two-sided":
         return either_side
     return either_side / 2 if (z > 0) == (alternative == "greater") else 1 - either_side / 2
 
 
 def check_groups(groups: Any, n: int) -> IntArray | None:
-    """Return the number of every row's group, or None; raise `InputError` unless there are two."""
+    """Return the number of every row's group, or None; raise `InputError` for fewer than two."""
     if groups is None:
         return None
     numbers = number_labels(groups, n, "groups", "group")
     if numbers.max() < 1:
         raise InputError(
-            "All rows are of one group, which says nothing about others: leave {argument} out.",
+            "All rows are in one group, which says nothing about others: leave {argument} out.",
             "groups",
         )
     return numbers

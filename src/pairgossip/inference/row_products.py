@@ -1,32 +1,32 @@
-"""Sampling errors by gossip: how far rows differ in what they add to the statistic.
+"""Sampling errors by gossip: differences between rows in their contributions to the statistic.
 
 Node k meets pairs of its own row with visiting rows. The mean of h(k, l) + h(l, k) over its visits
 is its own row's mean r_k, and the sampling variance is made of the products of the r_k. The square
 of an estimated mean would be too large on average, so a node keeps two, from its odd and its even
 visits, and the network averages the products of the two along their changes, as in `tracking`.
 
-Rows of one cluster may depend on each other: there the products are those of sums over clusters,
-and each cluster's sums times its size are averaged along. Written as loops for the compiler; run as
-they are they need numpy only.
+Rows of one cluster may depend on each other: their products are those of sums over clusters, and
+the network also averages each cluster's sums times its size. The code is loops for the compiler;
+without it, they need numpy only.
 
-**Rows that have not come around.** What a node averages is a mean with weights w_k of what rows k
-add, and on a slow network these are the rows about it. Let X be the sum of (w_k - 1/n)^2: zero if
-all rows have come around, about 1/L if L rows have. The root of the variance V that a node sees is
-then too small on average over nodes, for two reasons:
+**Rows that have not come around.** A node averages a mean with weights w_k of the contributions of
+rows k, and on a slow network most weight is on nearby rows. Let X be the sum of (w_k - 1/n)^2: zero
+if all rows have come around, about 1/L if L rows have. The root of the variance V that a node sees
+is then too small on average over nodes, for two reasons:
 
-- It is the variance about the mean of its surroundings. Both rows of its pairs are from there, so
-  that twice this mean differs between nodes with a variance of 4 X V, and up to that much of V is
-  between surroundings and seen by nobody (less where visitors from one place make row means differ
-  more, as those of an AUC).
+- It is the variance about the mean of its neighborhood. Both rows of its pairs come from there, so
+twice this mean differs between nodes with a variance of 4 X V, and up to that much of V is between
+neighborhoods and seen by no node (less where visitors from one place make row means differ more, as
+for an AUC).
 - It differs between nodes with a relative variance of (kappa - 1) X, where kappa is the kurtosis of
-  what rows add: a few large incomes make most of V, and most nodes have not met them. The mean of
-  a root is smaller than the root of the mean, by an eighth of that.
+the contributions of rows: a few large incomes make most of V, and most nodes have not met them. The
+mean of a root is smaller than the root of the mean, by an eighth of that.
 
 So a node takes V (1 + (4 + (kappa - 1) / 4) X). To learn X, every row has marks, numbers without
 meaning whose mean over all rows is 0 and whose mean square is 1, and nodes average them along: the
-mean square of what is left of them is X. No node can learn kappa, which depends on what it has not
-met: it is an assumption, see `assumed_kurtosis`. The error is then an upper bound for rows whose
-tails are lighter than assumed, and `widening` says by how much it was raised.
+mean square of the remaining marks is X. No node can learn kappa, which depends on rows that it has
+not met: it is an assumption, see `assumed_kurtosis`. The error is then an upper bound for rows with
+lighter tails than assumed, and `widening` gives the factor by which it was raised.
 """
 
 from __future__ import annotations
@@ -39,30 +39,30 @@ import numpy as np
 from pairgossip.arrays import FloatArray, IntArray, PairArray
 
 MARKS = 4
-"""How many marks each row has."""
+"""The number of marks of each row."""
 _LOGNORMAL, _NORMAL = 113.9, 3.0
-"""The kurtosis of the standard lognormal law, as of incomes, and of the normal one."""
+"""The kurtosis of the standard lognormal law, as for incomes, and of the normal law."""
 
 
 class State(NamedTuple):
-    """What the network carries between exchanges."""
+    """The numbers that the network carries between exchanges."""
 
     visits: IntArray
-    """How many visits each node had."""
+    """The number of visits of each node."""
     means: FloatArray
     """The means of odd and of even visits, shape (n, 2, K)."""
     clusters: IntArray
     """The cluster of every node."""
     sizes: FloatArray
-    """How many rows each cluster counts for."""
+    """The number of rows that each cluster counts for."""
     sums: FloatArray
     """The sums of `means` over each cluster, shape (clusters, 2, K)."""
     z: FloatArray
-    """Averages of products and of sums times sizes, `numbers_per_node`, then of marks."""
+    """Averages of products and of sums times sizes, `numbers_per_node`, and then of marks."""
 
 
 def init(clusters: IntArray, sizes: FloatArray, components: int, marks: FloatArray) -> State:
-    """No node has had a visit."""
+    """Return the state before any visit."""
     n = len(clusters)
     products = np.zeros((n, numbers_per_node(components)))
     return State(
@@ -107,8 +107,8 @@ def advance(state: State, exchanges: PairArray, both: FloatArray, relaxation: fl
 def variance(z: FloatArray, averages: FloatArray, slopes: FloatArray, spread: float) -> FloatArray:
     """Return n times the sampling variance that each node sees, from its averages.
 
-    ``averages`` and ``slopes`` are of the components and of the statistic, shape (n, K); ``spread``
-    is the sum of the squares of the clusters' sizes over the number of nodes.
+    ``averages`` and ``slopes`` are those of the components and of the statistic, shape (n, K);
+    ``spread`` is the sum of the squares of the clusters' sizes over the number of nodes.
     """
     components = averages.shape[1]
     first, second = _upper_triangle(components)
@@ -120,34 +120,34 @@ def variance(z: FloatArray, averages: FloatArray, slopes: FloatArray, spread: fl
 
 
 def numbers_per_node(components: int) -> int:
-    """How many numbers a node averages besides the statistic and marks: products, then sums."""
+    """Return how many numbers a node averages besides the statistic and marks: products, sums."""
     return components * (components + 1) // 2 + components
 
 
 def widening(marks: FloatArray, kurtosis: float) -> FloatArray:
-    """Return by what each node multiplies its error, for rows that have not come around to it.
+    """Return each node's factor of its error, for rows that have not come around to it.
 
-    ``marks`` is what is left of them in the nodes' averages, shape (n, `MARKS`).
+    ``marks`` is the rest of them in the nodes' averages, shape (n, `MARKS`).
     """
     return np.asarray(np.sqrt(1 + (4 + (kurtosis - 1) / 4) * (marks**2).mean(axis=1)))
 
 
 def assumed_kurtosis(count: int, is_bounded: bool, share: float = 1.0) -> float:
-    """Return how heavy the tails of what rows add may be, as far as errors allow for them.
+    """Return the tail weight of contributions of rows that errors allow for.
 
-    Those of lognormal incomes; of normal numbers where values of pairs are bounded, as they are of
-    shares and rank correlations. Where a class has a ``share`` of the rows only, these few add
-    most. No ``count`` of numbers has a kurtosis above itself.
+    It is that of lognormal incomes, or of normal numbers where values of pairs are bounded, as for
+    shares and rank correlations. Where a class has only a ``share`` of the rows, these few
+    contribute most. The kurtosis of ``count`` numbers is at most their count.
     """
     return min((_NORMAL if is_bounded else _LOGNORMAL) / share, count)
 
 
 def local_update(private: FloatArray, both: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What a visited node that is its own cluster does alone.
+    """Return a visited node's local step, if it is its own cluster.
 
-    It keeps the means of its odd and of its even visits and how many it had, 2K + 1 numbers, and
-    has met a pair whose values in both directions add up to ``both``. Returns what it keeps from
-    now on, and what it adds to its averages of products and sums.
+    It keeps the means of its odd and of its even visits and their number, 2K + 1 numbers, and has
+    met a pair whose values in both directions add up to ``both``. The result is its new numbers,
+    and the change of its averages of products and sums.
     """
     components, visits = len(both), int(private[-1])
     half = visits % 2
@@ -159,7 +159,7 @@ def local_update(private: FloatArray, both: FloatArray) -> tuple[FloatArray, Flo
 
 
 def local_products(private: FloatArray) -> FloatArray:
-    """Return what a node has added in all, by what it keeps."""
+    """Return the total that a node has added, from the numbers that it keeps."""
     odd, even = private[:-1].reshape(2, -1)
     return np.concatenate((_products(odd, even), (odd + even) / 2))
 

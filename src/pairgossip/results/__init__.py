@@ -1,4 +1,4 @@
-"""What a run gives back: named arrays, tables, files, pictures."""
+"""The results of runs: named arrays, tables, files, pictures."""
 
 from pairgossip.results.fit import Fit
 from pairgossip.results.run import Run

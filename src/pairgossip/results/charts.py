@@ -1,7 +1,7 @@
-"""The catalog of charts: what can be drawn of a run or a fit.
+"""The catalog of charts of runs and fits.
 
-Figures (`plots`), the command line and the page of `pairgossip watch` draw what is listed here, so
-that a result reads the same in all of them, and a new chart is one entry.
+Figures (`plots`), the command line and the page of `pairgossip watch` draw the charts listed here,
+so that a result reads the same in all of them, and a new chart is one entry.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Comparison(NamedTuple):
-    """How several results are drawn by one curve each."""
+    """The curve by which several results are compared."""
 
     name: str
     """The attribute of results that holds the curve; with `trial_` before it, that of all trials.
@@ -44,18 +44,18 @@ class Comparison(NamedTuple):
 
 
 class ChartKind(NamedTuple):
-    """One way to draw a result."""
+    """A chart of a result."""
 
     title: str
     make: Callable[[Any, TheoryCurves | None], Chart]
     refuse: Callable[[Any], InputError | None] = lambda result: None
-    """Returns why a result cannot be drawn so; None if it can."""
+    """Return the reason why a result cannot be drawn; None if it can."""
     compared: Comparison | None = None
-    """None if it is drawn of one result alone."""
+    """None if the chart is only drawn of single results."""
 
 
 def find_chart(kind: str, what: str) -> ChartKind:
-    """Return a way to draw results of a kind, "run" or "fit"; refuse one that is not known."""
+    """Return a chart of a kind of results, "run" or "fit"; refuse an unknown one."""
     if what not in CHARTS[kind]:
         named = join_names([f"'{name}'" for name in CHARTS[kind]], "or")
         raise InputError(f"A {kind} is drawn as {named}, not '{what}'.")
@@ -63,7 +63,7 @@ def find_chart(kind: str, what: str) -> ChartKind:
 
 
 def make_charts(result: Run | Fit, theory: TheoryCurves | None = None) -> dict[str, Chart]:
-    """Return by name all that can be drawn of a result."""
+    """Return all charts of a result, by name."""
     return {
         name: chart.make(result, theory)
         for name, chart in CHARTS[result.kind].items()
@@ -122,7 +122,7 @@ def _estimates(run: Run, theory: TheoryCurves | None) -> Chart:
 
 
 def _sampling_band(run: Run, exact: float) -> Curve:
-    """Return the interval about the exact value, as the nodes' sampling errors say; no line."""
+    """Return the interval around the exact value, from the nodes' sampling errors; no line."""
     answer, count = run.answer_about(exact), len(run.iterations)
     band = (np.full(count, answer.low), np.full(count, answer.high))
     label = f"sampling error, {100 * answer.level:g} % interval"
@@ -161,7 +161,7 @@ def _refuse_errors(run: Run) -> InputError | None:
 
 def _objective(fit: Fit, theory: TheoryCurves | None) -> Chart:
     middle, spread = fit.objective, fit.spread
-    # Along a tree all nodes have the same.
+    # Along a tree all nodes have the same model.
     band = (middle - spread, middle + spread) if np.nanmax(spread, initial=0.0) > 0 else None
     label = "± standard deviation over judged nodes"
     objective = Curve("objective of the nodes' models", middle, band=band, band_label=label)
@@ -180,12 +180,12 @@ def _chart_of_trials(name: str, label: str) -> ChartKind:
 
 
 def _spread_chart(label: str, curve: Curve) -> Chart:
-    """Return a chart on a logarithmic axis, unless all nodes have the same, as along a tree."""
+    """Return a chart on a logarithmic axis, or a plain one if all nodes agree, as along a tree."""
     return Chart(label, bool((curve.y > 0).any()), (curve,))
 
 
 def _gradient_error(fit: Fit, theory: TheoryCurves | None) -> Chart:
-    """Return how far the sketched slopes of pairs may be off; unknown before the first."""
+    """Return the possible error of sketched slopes of pairs; unknown before the first."""
     assert fit.gradient_error is not None
     curve = curve_with_band("gradient error", fit.gradient_error.mean(axis=0), fit.gradient_error)
     return _spread_chart("how far slopes of pairs may be off, relatively", curve)
@@ -236,4 +236,4 @@ CHARTS: dict[str, dict[str, ChartKind]] = {
         "bias": ChartKind("gradient bias", _bias, _refuse_bias),
     },
 }
-"""By kind of result and name; the first is drawn unless another is asked for."""
+"""The charts by kind of result and name; the first one is the default."""

@@ -1,6 +1,6 @@
-"""Curves of runs and fits: their looks, labels, bands and theory, of which `charts` are made.
+"""Curves of runs and fits: their looks, labels, bands and theory, from which `charts` are made.
 
-Run and Fit are imported for the type checker alone, since they import what draws them.
+Run and Fit are imported for the type checker alone, since their modules import this one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PALETTES = (
     ("#004488", "#EE99AA", "#997700", "#6699CC", "#994455", "#EECC66", "#777777"),
 )
 _MARKERS = ("", "o", "s", "^", "D")
-"""One for every seven curves: colors of different palettes look alike to some readers."""
+"""One marker per seven curves: colors of different palettes look alike to some readers."""
 
 _AXIS_LABELS = {
     "exchanges": "exchanges",
@@ -48,14 +48,14 @@ _GROUPED_LABELS = {
 }
 
 ROUNDS = "rounds"
-"""The iterations of a sketched fit, which are few."""
+"""The name of the iterations of a sketched fit, which are few."""
 
 Band = tuple[FloatArray, FloatArray]
 """The lower and the upper edge."""
 
 
 class Curve(NamedTuple):
-    """One value per checkpoint, and how it is drawn."""
+    """One value per checkpoint, and its look."""
 
     label: str
     """Empty if only the band is drawn."""
@@ -66,7 +66,7 @@ class Curve(NamedTuple):
     band: Band | None = None
     band_label: str = ""
     aside: bool = False
-    """Whether the page leaves it out when it fits the axis: a bound may lie far above."""
+    """Whether the page leaves it out of the range of the axis: a bound may lie far above."""
 
 
 class Chart(NamedTuple):
@@ -86,7 +86,7 @@ def compared_look(number: int) -> tuple[str, str]:
 
 
 def error_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
-    """Return the exact error or bias, and the bounds that say something."""
+    """Return the exact error or bias, and the bounds that are finite."""
     # In the separable case the exact bias falls to rounding error; below that it is noise.
     noise = 1e-14 * np.nanmax(theory.expected_error, initial=0.0)
     bias = np.where(theory.expected_error > noise, theory.expected_error, np.nan)
@@ -108,12 +108,12 @@ def mean_theory(theory: TheoryCurves) -> tuple[Curve, ...]:
 
 
 def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
-    """Return up to where on an axis no method can have the answer, and why.
+    """Return the place on an axis before which no method can have the answer, and its label.
 
-    None where there is no such place, or it lies outside of what the run wrote down.
+    None where there is no such place, or it lies outside of the run's checkpoints.
 
     If every node's answer depends on every row, each node has sent and has received something: up
-    and down a tree takes the fewest messages there can be, and each carries a number at least.
+    and down a tree takes the fewest possible messages, and each carries at least one number.
     """
     fewest = fewest_messages(result.sites.n)
     least = {
@@ -131,14 +131,14 @@ def wall(result: Run | Fit, against: str) -> tuple[float, str] | None:
 
 
 def percentile_band(per_trial: FloatArray) -> Band | None:
-    """Return the 10th and 90th percentile over trials; None if one trial, or nothing, is known."""
+    """Return the 10th and 90th percentile over trials; None for one trial, or no known values."""
     is_defined = ~np.isnan(per_trial).all(axis=0)
     if len(per_trial) < 2 or not is_defined.any():
         return None
     whole = ~np.isnan(per_trial).any(axis=0)
     low, high = np.full((2, per_trial.shape[1]), np.nan)
     low[whole], high[whole] = np.percentile(per_trial[:, whole], (10, 90), axis=0)
-    # One checkpoint at a time, as numpy does it, which takes some thirty times as long.
+    # One checkpoint at a time: numpy's own function takes some thirty times as long.
     some = is_defined & ~whole
     if some.any():
         low[some], high[some] = np.nanpercentile(per_trial[:, some], (10, 90), axis=0)
@@ -146,13 +146,13 @@ def percentile_band(per_trial: FloatArray) -> Band | None:
 
 
 def curve_with_band(label: str, y: FloatArray, per_trial: FloatArray) -> Curve:
-    """Return a curve with the band that most trials lie in."""
+    """Return a curve with the band of most trials."""
     band = percentile_band(per_trial)
     return Curve(label, y, band=band, band_label="10 % to 90 % of the trials")
 
 
 def axis_label(result: Run | Fit, against: str) -> str:
-    """Return the name and unit of an x axis; with groups, only what sites send counts."""
+    """Return the name and unit of an x axis; with groups, only data that sites send counts."""
     if result.construction in ("lexicographic", "blow-up") and against in _GROUPED_LABELS:
         return _GROUPED_LABELS[against]
     if against == "iterations" and result.kind == "fit" and result.has_rounds:
@@ -161,7 +161,7 @@ def axis_label(result: Run | Fit, against: str) -> str:
 
 
 def describe(result: Run | Fit) -> str:
-    """Say in a line what was run where."""
+    """Describe a run in a line: the method, the network and the trials."""
     trials = format_count(result.trials, "trial")
     private = "" if result.privacy is None else f", epsilon {result.privacy.epsilon:g}"
     of = "" if result.positive is None else f", positive: {result.positive}"
@@ -170,7 +170,7 @@ def describe(result: Run | Fit) -> str:
 
 
 def what_ran(result: Run | Fit) -> str:
-    """Name the algorithm and what it computed."""
+    """Name the algorithm and the statistic or model."""
     if result.kind == "fit":
         how = f"sketch, {result.schedule}" if result.has_rounds else result.clock
         return f"{result.loss}, {how}"

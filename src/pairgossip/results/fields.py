@@ -1,7 +1,7 @@
 """Facts about the fields of results, declared beside each field as its metadata.
 
 Collecting records, saving, loading, joining, tables and the facts that the command line and the
-page show are loops over these fields, so that a new number is one field and where it is computed.
+page show are loops over these fields, so a new number is one field and its computation.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _KEY = "about"
 TRIAL, ITERATION, NODE, ROW = "trial", "iteration", "node", "row"
 CURVE, PER_NODE, PER_TRIAL = (TRIAL, ITERATION), (TRIAL, NODE), (TRIAL,)
 REST = "..."
-"""As the last of dimensions: any number of others, which differ from part to part."""
+"""As the last dimension: any number of further ones, which differ from part to part."""
 JSON, TABLE, PAGE = "json", "table", "page"
-"""Where a fact is shown: in the command line's object for programs, its table, on the page."""
+"""The places where a fact is shown: in the command line's JSON object, its table, on the page."""
 
 
 Condition = Callable[[Any], bool]
@@ -35,11 +35,11 @@ def _always(setup: Any) -> bool:
 
 
 class Fact(NamedTuple):
-    """How a field is shown; one that is None is left out of tables."""
+    """The way a field is shown; a field that is None is left out of tables."""
 
     label: str = ""
     summarize: Callable[[Any], Any] = float
-    """Makes what is shown of the value: of an array over nodes, for instance, its mean."""
+    """Return the number to show for the value: for an array over nodes, for instance, its mean."""
     of: str = ""
     """The attribute that is shown in place of the field; empty for the field itself."""
     digits: int = 4
@@ -47,7 +47,7 @@ class Fact(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Arrays that make up one field, and what files call them."""
+    """Arrays that make up one field, and their names in files."""
 
     make: Callable[..., Any]
     names: Mapping[str, str]
@@ -58,20 +58,20 @@ class About:
     """Facts about a field besides its type."""
 
     dims: tuple[str, ...] | None = None
-    """Dimensions of an array; None for what is in the header of files. Arrays whose first one is
-    the trials are joined."""
+    """Dimensions of an array; None for a field in the header of files. Arrays whose first dimension
+    is the trials are joined."""
     source: str = ""
     """Its name in the records of trials; empty if it does not come from these."""
     when: Condition = _always
-    """Whether trials of a setup measure it; where they do not, it is None."""
+    """Whether trials of a setup measure it; if they do not, it is None."""
     column: str = ""
-    """The name of a curve, or of a number per trial, in tables; empty if it is in none."""
+    """The name of a curve, or of a number per trial, in tables; empty if it is in no table."""
     alike: bool = False
-    """Whether only results that agree in it are joined; of others the first one's is kept."""
+    """Whether only results with the same value are joined; otherwise the first one's is kept."""
     encode: Callable[[Any], Any] = lambda value: value
-    """Makes what a header holds of the value, unless this is None."""
+    """Return the value as the header holds it; not called for None."""
     decode: Callable[[Any], Any] = lambda value: value
-    """Makes the value of what a file holds."""
+    """Return the value that a file holds."""
     omitted: bool = False
     """Whether the header leaves it out if it is None."""
     parts: Parts | None = None
@@ -103,12 +103,12 @@ def parts_of(kind: Any, prefix: str) -> Parts:
 
 
 def saved_fields(kind: Any) -> dict[str, About]:
-    """Return by name what is known of the saved fields of a result, or of its class."""
+    """Return the facts about the saved fields of a result, or of its class, by name."""
     return {each.name: each.metadata[_KEY] for each in fields(kind) if _KEY in each.metadata}
 
 
 def collect(kind: Any, setup: Any, records: Sequence[Any], at: slice | IntArray) -> dict[str, Any]:
-    """Return the fields that trials wrote down, at these checkpoints; None if not measured."""
+    """Return the fields that trials recorded, at these checkpoints; None if not measured."""
 
     def stack(about: About) -> FloatArray | None:
         values: list[Any] = [getattr(record, about.source, None) for record in records]
@@ -123,7 +123,7 @@ def collect(kind: Any, setup: Any, records: Sequence[Any], at: slice | IntArray)
 def join_fields(
     results: Sequence[Any], join: Callable[[Sequence[Any]], Any], dims: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Join the arrays of results whose dimensions begin with these; None unless all have them."""
+    """Join the arrays of results whose dimensions begin with these; None if some lack them."""
     joined: dict[str, Any] = {}
     for name, about in saved_fields(results[0]).items():
         if about.dims is None or about.dims[: len(dims)] != dims:
@@ -140,7 +140,7 @@ def join_fields(
 
 
 def shown_facts(result: Any, place: str) -> Iterator[tuple[str, Fact, Any]]:
-    """Return what is shown of a result in one place, by attribute; None where it is not known."""
+    """Return the facts of a result that are shown in one place, by attribute; None if unknown."""
     for name, about in saved_fields(result).items():
         if about.fact is not None and place in about.fact.places:
             shown = about.fact.of or name
@@ -149,7 +149,7 @@ def shown_facts(result: Any, place: str) -> Iterator[tuple[str, Fact, Any]]:
 
 
 def has_faults(setup: Any) -> bool:
-    """Whether something goes wrong in trials of any kind."""
+    """Whether trials of any kind have faults."""
     return getattr(setup, "faulty", None) is not None
 
 
@@ -169,17 +169,17 @@ def learns_errors(setup: Setup) -> bool:
 
 
 def learns_rows(setup: Setup) -> bool:
-    """Whether nodes learn these from rows that visit them."""
+    """Whether nodes learn their sampling errors from rows that visit them."""
     return learns_errors(setup) and setup.learns_rows
 
 
 def has_site_errors(setup: Setup) -> bool:
-    """Whether nodes learn errors for sites that are drawn whole, too."""
+    """Whether nodes also learn errors for sites that are drawn whole."""
     return learns_rows(setup) and isinstance(setup.graph, GroupedGraph)
 
 
 def has_ends(setup: Setup) -> bool:
-    """Whether intervals are ends that nodes find, not symmetric about a kernel's average."""
+    """Whether nodes find the ends of intervals, instead of an error around a kernel's average."""
     return learns_errors(setup) and setup.problem.kernel is None and not setup.tests
 
 
@@ -194,7 +194,7 @@ def has_null_errors(setup: Setup) -> bool:
 
 
 def stops_early(setup: Setup) -> bool:
-    """Whether trials end when nodes have enough."""
+    """Whether trials end when all nodes have enough."""
     return learns_errors(setup) and setup.stops_early
 
 

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bias:
-    """How far the gradients that nodes take are from those they mean, at the checkpoints.
+    """The error of the gradients that nodes take, at the checkpoints.
 
-    Both are taken at the reports where observations are private: their noise is no part of it.
+    Gradients are at the reports where observations are private: their noise is not included.
 
     Arrays have shape (trials, checkpoints, p).
     """
 
     gradient: FloatArray
-    """The mean over nodes of gradient taken minus gradient meant."""
+    """The mean over nodes of the gradient that they take minus the exact one."""
     network_model: FloatArray
     """The model of the network's mean accumulator, at which the bound measures the bias."""
 
@@ -74,22 +74,22 @@ _BIAS = Parts(Bias, {"gradient": "bias_gradient", "network_model": "bias_model"}
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Fit(Result):
-    """What `minimize` returns. Curves run over the checkpoints in ``iterations``."""
+    """The result of `minimize`. Curves run over the checkpoints in ``iterations``."""
 
     kind: ClassVar[Literal["fit"]] = "fit"
 
     loss: str = field(metadata=about(alike=True))
     method: str = field(default="dual-averaging", metadata=about())
-    """Or "sketch": then iterations are rounds, and the models of all nodes agree up to what
-    averaging leaves."""
+    """Or "sketch": then iterations are rounds, and the models of all nodes agree up to the error of
+    averaging."""
     schedule: str = field(default="random", metadata=about())
-    """In which order nodes exchange: "random", or for sketches also "ordered" or "tree"."""
+    """The order of exchanges: "random", or for sketches also "ordered" or "tree"."""
     step: str = field(metadata=about(alike=True))
     step_scale: float = field(metadata=about())
-    """The first step size, c of c/sqrt(t), or the constant of the adaptive step; 1 where a solver
+    """The first step size: c of c/sqrt(t), or the constant of the adaptive step; 1 where a solver
     chooses its steps."""
     judged: IntArray = field(metadata=about(dims=("judged",)))
-    """The nodes whose models are judged: all that are honest, or a sample of a large network."""
+    """The nodes whose models are judged: all honest ones, or a sample of a large network."""
     trial_objective: FloatArray = field(metadata=curve("objective"))
     """Mean over the judged nodes of the objective of their models, shape (trials, checkpoints)."""
     trial_spread: FloatArray = field(metadata=curve("spread"))
@@ -102,21 +102,22 @@ class Fit(Result):
     )
     """The gradient bias; None where it was not computed."""
     state: Snapshot = field(metadata=about(dims=(TRIAL, REST), parts=parts_of(Snapshot, "state")))
-    """Where the networks stopped, with an axis of trials in front; `minimize` can go on from it."""
+    """The last state of the networks, with a first axis of trials, from which `minimize` can go
+    on."""
     gradient_error: FloatArray | None = field(
         default=None,
         metadata=curve(
             "gradient_error", fact=Fact("gradient error", _largest_at_end, places=(JSON, PAGE))
         ),
     )
-    """How far sketched slopes of pairs may be off, relative to their mean, shape (trials,
-    checkpoints), what averaging leaves not counted; NaN before the first gradient. None where
-    gradients are those of single pairs."""
+    """The possible error of sketched slopes of pairs, relative to their mean, without the error of
+    averaging, shape (trials, checkpoints); NaN before the first gradient. None where gradients are
+    those of single pairs."""
     reports: IntArray | None = field(
         default=None, metadata=about(dims=(TRIAL, ROW, "column"), source="reports")
     )
-    """The reports that trials learned from, shape (trials, rows, columns): whoever goes on from
-    the fit uses the same, as new ones would tell more."""
+    """The reports from which trials learned, shape (trials, rows, columns): a run that goes on from
+    the fit uses the same, as new ones would reveal more."""
 
     @classmethod
     def from_records(
@@ -126,7 +127,7 @@ class Fit(Result):
         seed: int,
         fingerprint: Fingerprint,
     ) -> Fit:
-        """Collect what the trials wrote down; the fingerprint says what was learned."""
+        """Collect the records of the trials; the fingerprint says what was learned."""
         records, descent, problem = outcome.records, setup.descent, setup.descent.problem
         collected = collect_fields(cls, setup, outcome, descent.clock, problem.site_of)
         kept = len(collected["iterations"])
@@ -158,7 +159,7 @@ class Fit(Result):
     def from_solver(
         cls, setup: SolverSetup, outcome: Outcome[SolverRecord], seed: int, fingerprint: Fingerprint
     ) -> Fit:
-        """Collect what the trials of a solver wrote down, until the last of them ended."""
+        """Collect the records of the trials of a solver, until the last of them ended."""
         records, problem = outcome.records, setup.problem
         rounds = np.minimum(setup.checkpoints, max(record.rounds for record in records))
         iterations, first = np.unique(rounds, return_index=True)
@@ -195,7 +196,8 @@ class Fit(Result):
 
     @property
     def models(self) -> FloatArray:
-        """Models of the nodes, shape (trials, nodes, p): averaged, or of the adaptive step last."""
+        """Models of the nodes, shape (trials, nodes, p): averages, or the last of the adaptive
+        step."""
         return self.state.mean
 
     @property
@@ -225,8 +227,8 @@ class Fit(Result):
         """Draw the objective with its spread over nodes, and return the matplotlib axes.
 
         ``what="disagreement"`` draws the distance of models from their mean, ``"spread"`` that of
-        objectives over nodes, ``"bias"`` the gradient bias, ``"gradient-error"`` how far sketched
-        gradients may be off.
+        objectives over nodes, ``"bias"`` the gradient bias, ``"gradient-error"`` the possible error
+        of sketched gradients.
         """
         from pairgossip.results.plots import plot_result
 
@@ -242,7 +244,7 @@ class Fit(Result):
 
 
 def _stack_states(records: Sequence[DescentRecord] | Sequence[SolverRecord]) -> Snapshot:
-    """Return where trials stopped; arrays of one alone may stay the views that they are."""
+    """Return the last states of trials; those of a single trial may stay views."""
     states: list[Any] = [record.state for record in records]
     if len(states) == 1:
         return Snapshot(*(array[None] for array in states[0]))

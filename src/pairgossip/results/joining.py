@@ -1,4 +1,4 @@
-"""Trials that were run apart, put together."""
+"""Trials that ran separately, joined."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _LAWS = ("p_law", "skewness")
 def join_trials(results: Sequence[_Kind]) -> _Kind:
     """Return one result with all trials of several, in the order of their numbers.
 
-    Made with the same settings and seed, and different trials, they equal what one call with all
-    the trials would have given: so trials can be divided among machines, or days. Your own
-    functions count as the same if they give the same values at a few pairs of the data, your own
-    methods if their first steps give the same estimates.
+    If they were made with the same settings and seed, and different trials, they equal the result
+    of one call with all trials: so trials can be divided among machines, or days. Your own
+    functions count as the same if they give the same values at a few pairs of the data, and your
+    own methods if their first steps give the same estimates.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def join_trials(results: Sequence[_Kind]) -> _Kind:
 def _check_alike(first: Any, other: Any) -> None:
     if type(first) is not type(other):
         raise InputError("A Run and a Fit cannot be joined: give results of one kind.")
-    # A kernel or method tells more than the iterations that follow from it.
+    # A different kernel or method says more than the iterations that follow from it.
     alike = [name for name, about in saved_fields(first).items() if about.alike]
     for name in sorted(alike, key=lambda name: name in Result.__dataclass_fields__):
         if not _is_same(getattr(first, name), getattr(other, name)):
@@ -71,9 +71,9 @@ def _check_alike(first: Any, other: Any) -> None:
     for name in _LAWS if first.kind == "run" else ():
         if (getattr(first, name) is None) != (getattr(other, name) is None):
             raise InputError(
-                f"Of the results only some have {name}, as those of 0.2 have not: run them again."
+                f"Only some of the results have {name}, which those of 0.2 lack: run them again."
             )
-    # First of all the graph: the steps of fingerprints are those made on it.
+    # The graph comes first: the steps of fingerprints are those made on it.
     if first.graph != other.graph or first.seed != other.seed:
         what = "seed" if first.graph == other.graph else "graph"
         raise InputError(f"The results have another {what}: join results of the same settings.")

@@ -1,4 +1,4 @@
-"""Reading saved runs and fits, whose arrays must have the shapes that they say."""
+"""Reading saved runs and fits, and checking the shapes of their arrays."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from pairgossip.summaries.summary_file import SummaryFile
 def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
     """Read a `Run` or a `Fit` that its ``save`` wrote, or a `SummaryFile` (``.summary``).
 
-    Raises `InputError` if the file is missing, is no saved result, is damaged, comes from another
-    version, or holds arrays of more than ``largest`` bytes together.
+    Raises `InputError` if the file is missing, is not a saved result, is damaged, comes from
+    another version, or holds arrays of more than ``largest`` bytes together.
     """
     if str(path).endswith(".summary"):
         return load_summary(Path(path), largest)
@@ -34,12 +34,12 @@ def load(path: str | Path, largest: int = LARGEST_RESULT) -> Any:
         return result
     except (InputError, MemoryError):
         raise
-    except Exception:  # a damaged archive fails in as many ways as there are bytes
+    except Exception:  # a damaged archive can fail in many ways
         raise InputError(f"{path} is not a run saved by pairgossip, or is damaged.") from None
 
 
 def load_summary(path: Path, largest: int = LARGEST_RESULT) -> SummaryFile:
-    """Read a file of counts, or say what is wrong with it."""
+    """Read a file of counts; raise `InputError` if that is not possible."""
     content = read_bytes(path, largest)
     try:
         return SummaryFile.from_bytes(content)
@@ -48,7 +48,7 @@ def load_summary(path: Path, largest: int = LARGEST_RESULT) -> SummaryFile:
 
 
 def _build(kind: type[Run] | type[Fit], archive: Archive) -> Run | Fit:
-    """Make a result of what a file holds; raise where a field without a default is missing."""
+    """Make a result from the contents of a file; raise if a field without a default is missing."""
     header, arrays = archive
     values: dict[str, Any] = {"graph": graph_of(archive)}
     for name, about in saved_fields(kind).items():
@@ -63,7 +63,7 @@ def _build(kind: type[Run] | type[Fit], archive: Archive) -> Run | Fit:
 
 
 def _check_shapes(result: Run | Fit) -> None:
-    """Raise unless all arrays are as long as others of their dimensions."""
+    """Raise if arrays of the same dimensions have different lengths."""
     sizes = {
         TRIAL: result.trials,
         ITERATION: len(result.iterations),
@@ -96,7 +96,7 @@ def _check_shapes(result: Run | Fit) -> None:
 
 
 def _check_state(fit: Fit) -> None:
-    """Raise unless the state has a model for every node."""
+    """Raise if the state does not have a model for every node."""
     p = fit.models.shape[2]
     lengths = dict.fromkeys(("z", "theta", "mean"), p)
     lengths["metric"] = 2 * p + 1 if fit.step == AdaptiveStep.name else 0
@@ -108,7 +108,7 @@ def _check_state(fit: Fit) -> None:
 def _check_shape(
     name: str, array: Any, lengths: Sequence[int | None], has_more: bool = False
 ) -> None:
-    """Raise unless an array has these lengths, where they are known."""
+    """Raise if an array does not have these lengths, where they are known."""
     shape = np.shape(array)[: len(lengths)] if has_more else np.shape(array)
     is_right = len(shape) == len(lengths) and all(
         length in (None, actual) for length, actual in zip(lengths, shape, strict=True)

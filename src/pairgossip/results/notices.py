@@ -1,4 +1,4 @@
-"""What the caller of a front door is told of a run that was too short for exact answers."""
+"""Warnings about runs that were too short for exact answers, and about costly settings."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ from pairgossip.losses import GeneralLoss, Loss
 from pairgossip.losses.steps import AdaptiveStep
 from pairgossip.results.run import Run
 
-_AGREEMENT = 0.25
-"""Nodes whose sampling errors differ by more have seen their surroundings only."""
-_WIDENING = 0.1
-"""Sampling errors that were widened by more are not those of the rows."""
+_WARN_SPREAD = 0.25
+"""A warning is given if nodes' sampling errors differ by more: they know only nearby rows."""
+_WARN_WIDENING = 0.1
+"""A warning is given if sampling errors were widened by a larger share: rows have not come by."""
 _LONG_RUN = 50
-"""Iterations per node from which on a run is meant to arrive, not only to be looked at."""
+"""Iterations per node from which on a run is expected to reach the optimum."""
 _PAIRS = 2**13
-"""Pairs whose features tell how large margins should become."""
+"""Number of pairs whose features show how large margins should become."""
 _MOST_FEATURES = 512
-"""Beyond this, finding that out takes seconds."""
-_FACTOR = 1.5
-"""By how much a sketch may mistake the sampling error."""
-_FACTOR_OF_TESTS = 1.05
-"""The same for tests, whose p changes far more than the error."""
+"""Largest number of features for which margins are checked; more would take seconds."""
+_WARN_FACTOR = 1.5
+"""A warning is given if a sketch is off in the sampling error by a larger factor."""
+_WARN_FACTOR_OF_TESTS = 1.05
+"""The same factor for tests, whose p changes far more than the error."""
 _ROUNDING = 1e-12
-"""How far a sketch that loses nothing may be off, as a part of the value."""
-_MANY = 10**6
-"""Calls of a function, or eigendecompositions of this side, that take about a minute."""
-_SIDE = 16
+"""Largest rounding error of a sketch that loses nothing, as a share of the value."""
+_WARN_COUNT = 10**6
+"""A warning is given for this number of calls of a function, or of eigendecompositions of matrices
+with this side: they take about a minute."""
+_WARN_SIDE = 16
 
 
 def warn_if_not_enough(run: Run) -> None:
-    """Tell the caller of `estimate` that some trials ended before all nodes had enough."""
+    """Warn the caller of `estimate` that some trials ended before all nodes had enough."""
     if run.enough is None or run.enough.all() or run.status == "interrupted":
         return
     short = int((run.enough == 0).sum())
@@ -53,7 +54,7 @@ def warn_if_not_enough(run: Run) -> None:
 
 
 def warn_if_unsettled(run: Run) -> None:
-    """Tell the caller of `estimate` or `test` that nodes do not agree on the sampling error yet."""
+    """Warn the caller of `estimate` or `test` that nodes still differ in the sampling error."""
     errors = run.sampling_error
     has_warned = run.enough is not None and not run.enough.all()  # by `warn_if_not_enough`
     if errors is None or has_warned or run.status == "interrupted":
@@ -69,9 +70,9 @@ def warn_if_unsettled(run: Run) -> None:
         f"since rows have not come around yet{also if wide > 0.005 else ''}: use {{argument}} or "
         f"more{other}."
     )
-    if not len(numbers) and run.p_value is None:  # tests by ranks were made of all rows before
+    if not len(numbers) and run.p_value is None:  # tests by ranks had all rows before
         why = (
-            "since rows have not come around yet, or tell none, as where all are tied or classes "
+            "since rows have not come around yet, or give none, as where all are tied or classes "
             "are separated or of one row: use {argument} or more, or see what `exact` says."
         )
     notice = NotEnough(
@@ -83,23 +84,23 @@ def warn_if_unsettled(run: Run) -> None:
 
 
 def _describe_knowledge(errors: FloatArray, nodes: int, wide: float) -> str | None:
-    """Say what nodes lack in the errors that some know; None if they know enough."""
+    """Describe what nodes lack in the errors that some know; None if they know enough."""
     if not len(errors):
         return "No node knows"
     if len(errors) < nodes:
         return "Not all nodes know"
     apart = float(errors.std() / errors.mean())
-    if apart > _AGREEMENT:
+    if apart > _WARN_SPREAD:
         return f"Nodes differ by {100 * apart:.0f} % in"
-    return "Nodes do not know all of" if wide > _WIDENING else None
+    return "Nodes do not know all of" if wide > _WARN_WIDENING else None
 
 
 def warn_if_short(descent: Descent, iterations: int) -> None:
-    """Tell the caller of `minimize` that models cannot have arrived, as the step is too short.
+    """Warn the caller of `minimize` that models cannot have arrived, as the step is too short.
 
     At time t a model is gamma(t) times the sum of t gradients. They are longest at the zero model,
-    where their mean is phi'(0) E[w a], so that the mean margin of pairs grows to about gamma(T) T
-    times |phi'(0)| E[w] |d|^2, d being the mean of the features a of pairs, weighed by w.
+    where their mean is phi'(0) E[w a], so the mean margin of pairs grows to about gamma(T) T times
+    |phi'(0)| E[w] |d|^2, where d is the mean of the features a of pairs, weighted by w.
     """
     steps, problem = descent.steps, descent.problem
     is_sought = iterations >= _LONG_RUN * problem.n and descent.proximal.strength == 0
@@ -119,11 +120,11 @@ def warn_if_short(descent: Descent, iterations: int) -> None:
 
 
 def _margins(descent: Descent) -> tuple[float, float]:
-    """Return how fast mean margins grow at first, and how large they are at the optimum.
+    """Return the first growth rate of mean margins, and their size at the optimum.
 
-    Were features normal, with mean d and covariance S, the best model of the logistic loss would be
-    2 S^-1 d, whose mean margin is 2 d' S^-1 d; hinges are flat from a margin of 1 on. A ball allows
-    R |d|. Zeros where nothing is known: of other losses, of pairs with offsets, and of reports.
+    If features were normal, with mean d and covariance S, the best model of the logistic loss would
+    be 2 S^-1 d, whose mean margin is 2 d' S^-1 d; hinges are flat from a margin of 1 on. A ball
+    allows R |d|. Zeros mean unknown: for other losses, pairs with offsets, and reports.
     """
     problem, loss = descent.problem, descent.problem.loss
     is_known = isinstance(loss, Loss) and loss.offsets is None and "privacy" not in problem.marks
@@ -144,13 +145,13 @@ def _margins(descent: Descent) -> tuple[float, float]:
 
 
 def warn_if_coarse(run: Run, setup: Setup) -> None:
-    """Tell the caller that bins cost more than the sample does."""
+    """Warn the caller that bins cost more accuracy than the sample does."""
     problem, exact, level = setup.problem, setup.exact_error, setup.level
     limit_error = None if level is None or not np.isfinite(exact) else problem.limit_error(level)
     if limit_error is None:
         return
     off = run.sketch_error or 0.0
-    factor = _FACTOR_OF_TESTS if setup.tests else _FACTOR
+    factor = _WARN_FACTOR_OF_TESTS if setup.tests else _WARN_FACTOR
     if off > max(exact, _ROUNDING * abs(float(run.target))):
         how = f"is off by {off:.2g}, more than the sampling error of {exact:.2g}"
     elif not limit_error / factor <= exact <= limit_error * factor:
@@ -159,7 +160,7 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
             if np.isnan(limit_error)
             else f"a sampling error of {limit_error:.2g}"
         )
-        how = f"tells {what}, where all rows tell {exact:.2g}"
+        how = f"gives {what}, but all rows give {exact:.2g}"
     else:
         return
     sentence = f"The sketch {how}, as where many rows in one bin are tied: "
@@ -174,22 +175,22 @@ def warn_if_coarse(run: Run, setup: Setup) -> None:
 
 
 def warn_if_ties_unseen(run: Run, exact: float, without_ties: float) -> None:
-    """Tell the caller of `test` that ties change the error without an effect by more than p bears.
+    """Warn the caller of `test` that p depends on ties that nodes do not see.
 
-    Nodes that see no ties, or only those that cells tell, take it for larger than it is: without
-    ties it would be larger by this factor.
+    Nodes that see no ties, or only those within cells, take the standard error without an effect
+    for larger than it is: without ties it would be larger by this factor.
     """
-    if without_ties <= _FACTOR_OF_TESTS:
+    if without_ties <= _WARN_FACTOR_OF_TESTS:
         return
     errors = run.null_error if run.null_error is not None else np.array([np.nan])
     if np.isnan(errors).all() or run.status == "interrupted":
         return
     median = float(np.nanmedian(errors))
-    if exact / _FACTOR_OF_TESTS <= median <= exact * _FACTOR_OF_TESTS:
+    if exact / _WARN_FACTOR_OF_TESTS <= median <= exact * _WARN_FACTOR_OF_TESTS:
         return
     notice = CoarseSketch(
-        f"Nodes take the standard error without an effect for {median:.2g}, where all rows tell "
-        f"{exact:.2g}, as they do not see which rows are tied: test all rows at once, leave "
+        f"Nodes estimate the standard error without an effect as {median:.2g}, but all rows give "
+        f"{exact:.2g}, as nodes do not see which rows are tied: test all rows at once, leave "
         "{argument} out, or use method 'sketch' with more bins.",
         "graph",
     )
@@ -197,7 +198,7 @@ def warn_if_ties_unseen(run: Run, exact: float, without_ties: float) -> None:
 
 
 def warn_if_slow(setup: DescentSetup) -> None:
-    """Tell the caller of `minimize` that every step takes an eigendecomposition or a call."""
+    """Warn the caller of `minimize` that every step takes an eigendecomposition or a call."""
     descent, iterations = setup.descent, setup.iterations
     is_compiled = setup.engine != "plain" and descent.problem.own_slope is not None
     is_async, loss = descent.clock == "async", descent.problem.loss
@@ -205,13 +206,13 @@ def warn_if_slow(setup: DescentSetup) -> None:
     side = math.isqrt(descent.problem.dimension)
     remedies = [] if is_async else ["use {argument}, where only two nodes move at a time"]
     is_called = isinstance(loss, GeneralLoss) and not loss.batched and not is_compiled
-    if count >= _MANY and is_called:
+    if count >= _WARN_COUNT and is_called:
         what = (
             f"Loss '{loss.name}' is called for every node that moves, {count:,} in all, far slower "
             "than compiled steps"
         )
         remedies.append("let it take one model per pair, batched=True")
-    elif descent.proximal.is_cone and count * (side / _SIDE) ** 3 >= _MANY:
+    elif descent.proximal.is_cone and count * (side / _WARN_SIDE) ** 3 >= _WARN_COUNT:
         what = (
             f"Keeping matrices positive semidefinite takes an eigendecomposition of a {side} x "
             f"{side} matrix for every node that moves, {count:,} in all"

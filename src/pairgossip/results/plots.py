@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from pairgossip.theory import TheoryCurves
 
 LARGEST_UNASKED_THEORY = 1_000
-"""Up to this many nodes a plot adds theory unasked: it takes seconds."""
+"""Largest number of nodes for which a plot adds theory by default: it takes seconds."""
 LARGEST_PICTURE = 20_000
 _MOST_EDGES_DRAWN = 20_000
 _COLORED_SHARE = 0.95
 _FEW_POINTS = 20
-"""Up to this many points each is marked: rounds are few, and a line alone hides them."""
+"""Largest number of points that are all marked: rounds are few, and a line alone hides them."""
 _MARKS = 8
-"""About how many points of a longer curve are marked where markers tell curves apart."""
+"""Approximate number of marks on a longer curve where markers distinguish curves."""
 _TITLE_WIDTH = 80
-"""Letters of a line of a title."""
+"""Number of letters in a line of a title."""
 _MOST_IN_LEGEND = 8
-"""Results whose legend leaves room for curves; a longer one stands beside the axes."""
+"""Largest number of results whose legend is inside the axes; a longer one is beside them."""
 _WIDTH, _WIDTH_WITH_LEGEND, _HEIGHT = 7.0, 10.0, 4.5
-"""Sizes of a figure, in inches."""
+"""Width and height of a figure, in inches."""
 
 
 def plot_result(
@@ -132,20 +132,20 @@ def _draw_curve(
 
 
 def _draw_wall(ax: Axes, result: Run | Fit, against: str) -> None:
-    """Mark where no method can have an answer yet, if the run got that far."""
+    """Mark the region where no method can have an answer yet, if the run got that far."""
     limit = wall(result, against)
     if limit is None:
         return
     left = ax.get_xlim()[0]
     span = ax.axvspan(left, limit[0], color=EXACT, alpha=0.08, linewidth=0)
-    span.sticky_edges.x.append(left)  # no margin beside it, where there is no answer either
+    span.sticky_edges.x.append(left)  # no margin beside it: there is no answer there either
     ax.axvline(limit[0], color=EXACT, linewidth=1, label=limit[1])
     _add_grid_and_legend(ax)
 
 
 def _set_axis(ax: Axes, results: Sequence[Run | Fit], against: str) -> None:
     """Draw against exchanges, messages, bytes, time or iterations, with their name and unit."""
-    # Nothing is sent while all exchanges are local, and a lone node has none.
+    # If all exchanges are local, nothing is sent, and a lone node has no exchanges.
     silent = any(result.axis(against)[0] == 0 for result in results)
     label = axis_label(results[0], against)
     are_rounds = all(result.kind == "fit" and result.has_rounds for result in results)
@@ -194,12 +194,12 @@ def _add_grid_and_legend(ax: Axes, *, beside: bool = False) -> None:
 def _theory_by_label(
     labeled: Mapping[str, Run | Fit], what: str, asked: bool | None
 ) -> dict[str, tuple[Curve, ...]]:
-    """Return for every label what theory says of the run."""
+    """Return for every label the curves of theory."""
     curves: dict[str, tuple[Curve, ...]] = dict.fromkeys(labeled, ())
     if what not in ("error", "mean"):
         if asked:
             raise InputError(
-                f"Theory says nothing of '{what}': compare runs by 'error' or 'mean', or leave "
+                f"There is no theory for '{what}': compare runs by 'error' or 'mean', or leave "
                 "theory= out."
             )
         return curves
@@ -208,7 +208,7 @@ def _theory_by_label(
         try:
             theory = _theory_for(run, asked)
         except InputError as reason:
-            raise InputError(f"There is no theory of '{label}': {reason}") from None
+            raise InputError(f"There is no theory for '{label}': {reason}") from None
         if theory is not None:
             curves[label] = error_theory(theory) if what == "error" else mean_theory(theory)
     return curves
@@ -249,7 +249,7 @@ def _title(result: Run | Fit) -> str:
 
 
 def _label_results(results: Sequence[Run | Fit]) -> dict[str, Run | Fit]:
-    """Label results by what they are, numbering those that are alike."""
+    """Label results by family, size and method, and number those with the same label."""
     labeled: dict[str, Run | Fit] = {}
     for result in results:
         family = result.sites.family or "graph"
@@ -267,7 +267,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
     graph = run.sites
     if graph.n > LARGEST_PICTURE:
         raise InputError(
-            f"A picture of {graph.n:,} nodes shows nothing: it is limited to {LARGEST_PICTURE:,}."
+            f"A picture of {graph.n:,} nodes would show nothing: the limit is {LARGEST_PICTURE:,}."
         )
     estimates = run.by_site(_estimates_at(run, trial, checkpoint))
     positions = place_nodes(graph)
@@ -280,7 +280,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
         from matplotlib.collections import LineCollection
 
         edges = visible_edges(graph, positions)
-        # Many edges overlap: drawn faintly, their density still shows.
+        # Many edges overlap: if they are faint, their density still shows.
         alpha = float(np.clip(400 / max(len(edges), 1), 0.03, 0.6))
         look: Any = {"colors": "#777777", "linewidths": 0.6, "alpha": alpha}
         ax.add_collection(LineCollection(list(positions[edges]), **look))
@@ -308,7 +308,7 @@ def plot_graph(run: Run, *, trial: int = 0, checkpoint: int = -1, ax: Axes | Non
 
 
 def _reach(deviations: FloatArray) -> float:
-    """How far the colors go: one far-off node must not take them all."""
+    """Return the ends of the color scale, which one far-off node must not stretch."""
     sizes = np.abs(deviations[~np.isnan(deviations)])
     return float(np.quantile(sizes, _COLORED_SHARE)) or 1.0 if sizes.size else 1.0
 

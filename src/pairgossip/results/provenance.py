@@ -1,9 +1,9 @@
-"""Where a result comes from: the machine, the software, and the problem it is of.
+"""The origin of a result: the machine, the software, and the problem that it solves.
 
 Only results of the same problem are joined or continued, which fingerprints decide. Names and
-parameters are compared as text. What functions compute is compared at a few pairs of the data, up
-to rounding: a function that is written again, in another process or on another machine, is the same
-if it gives the same values.
+parameters are compared as text. Functions are compared by their values at a few pairs of the data,
+up to rounding: a function that is written again, in another process or on another machine, is the
+same if it gives the same values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LIBRARIES = ("numpy", "scipy", "numba", "joblib", "scikit-learn", "matplotlib")
 
 @cache
 def machine() -> dict[str, str | int]:
-    """Describe the machine: what may change speed, and the last bits of results."""
+    """Describe the machine: the parts that can change speed, and the last bits of results."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "processor": platform.machine(),
@@ -53,7 +53,7 @@ def machine() -> dict[str, str | int]:
 
 @cache
 def versions() -> dict[str, str]:
-    """Return the versions of Python, this package and the libraries that compute for it."""
+    """Return the versions of Python, this package and the libraries that it computes with."""
     found = {"pairgossip": pairgossip.__version__, "python": platform.python_version()}
     for library in _LIBRARIES:
         try:
@@ -82,15 +82,17 @@ def _memory_gb() -> int:
 
 
 _PAIRS = 256
+"""Number of pairs at which functions are compared."""
 _LARGEST_PROBE = 2**18
-"""How many numbers a probe of a loss may compute; with large models it takes fewer pairs."""
+"""Largest number of values in a probe of a loss; with large models it takes fewer pairs."""
 _TOLERANCE = 1e-9
-"""By how much two probes of one function may differ, relative to the size of its values."""
+"""Largest difference of two probes of one function, relative to the size of its values."""
 _PROJECTIONS = np.sqrt([2.0, 3.0, 5.0, 7.0])
 """Frequencies of the cosines by which many values are summed up in a few numbers."""
 _MARGINS = np.linspace(-3.0, 3.0, 13)
+"""Margins at which losses are compared."""
 _ITERATIONS = 64
-"""For how long a method is tried."""
+"""Number of iterations for which a method is tried."""
 
 
 class _Mark(NamedTuple):
@@ -99,17 +101,17 @@ class _Mark(NamedTuple):
     text: str
     """Its name and its parameters."""
     numbers: tuple[float, ...] = ()
-    """What its functions give, summed up."""
+    """The values of its functions, summed up."""
 
 
 Fingerprint = Mapping[str, _Mark]
-"""The parts of a problem by what messages call them."""
+"""The parts of a problem, by their names in messages."""
 
 _ABSENT = _Mark("none")
 
 
 class _Difference(NamedTuple):
-    """In what two problems differ first."""
+    """The first difference of two problems."""
 
     part: str
     how: str
@@ -117,7 +119,7 @@ class _Difference(NamedTuple):
 
 
 class _Delayed(Mapping[str, _Mark]):
-    """A fingerprint that is taken when it is looked at: few fits are joined or saved."""
+    """A fingerprint that is computed when it is needed: few fits are joined or saved."""
 
     def __init__(self, take: Callable[[], dict[str, _Mark]]) -> None:
         self._take = take
@@ -142,7 +144,7 @@ class _Delayed(Mapping[str, _Mark]):
 
 
 def estimation_fingerprint(problem: Problem) -> Fingerprint:
-    """Return what an estimation is of."""
+    """Return the fingerprint of an estimation."""
     data = {"data": _data_mark(problem.data)}
     if problem.kernel is None:
         return data
@@ -150,7 +152,7 @@ def estimation_fingerprint(problem: Problem) -> Fingerprint:
 
 
 def learning_fingerprint(descent: Descent) -> Fingerprint:
-    """Return what is learned, the step size aside."""
+    """Return the fingerprint of learning, without the step size."""
     problem = descent.problem
     marks = {name: _Mark(text) for name, text in problem.marks.items()}
     return {
@@ -161,7 +163,7 @@ def learning_fingerprint(descent: Descent) -> Fingerprint:
 
 
 def solving_fingerprint(setup: SolverSetup) -> Fingerprint:
-    """Return what a solver learns and how it averages, read from the rows once it is asked for."""
+    """Return the fingerprint of a solver's problem, computed from the rows when it is needed."""
     return _Delayed(partial(_solving_marks, setup))
 
 
@@ -182,9 +184,9 @@ def _solving_marks(setup: SolverSetup) -> dict[str, _Mark]:
 
 
 def method_mark(setup: Setup, iterations: int) -> _Mark:
-    """Return what tells the method of a run of this length from others of its name.
+    """Return the mark that distinguishes the method of a run of this length from namesakes.
 
-    That of a method without a twin is what its steps make of other values on the same network.
+    For a method without a twin, its steps are applied to other values on the same network.
     """
     method = setup.method
     if setup.clock in method.twins:
@@ -203,14 +205,14 @@ def method_mark(setup: Setup, iterations: int) -> _Mark:
         try:
             trial = probe.start(SeedSequence(0))
             trial.run(lambda block: None)
-        except Exception:  # a run is not lost for steps that take its own values only
+        except Exception:  # a run is not lost because steps only take its own values
             return _Mark(method.name)
     record = trial.record
     return _Mark(method.name, _summarize([record.estimates, record.traffic.astype(np.float64)]))
 
 
 def attack_marks(faulty: FaultyNetwork | None) -> Fingerprint:
-    """Return what tells an attack of the user's from others of its name: what liars send."""
+    """Return the marks that distinguish a user's attack from namesakes: the lies that it sends."""
     if faulty is None or isinstance(faulty.faults.attack, str) or not len(faulty.network.indices):
         return {}
     network = faulty.network._replace(lie=1.0)
@@ -218,18 +220,18 @@ def attack_marks(faulty: FaultyNetwork | None) -> Fingerprint:
     partner = int(network.indices[network.indptr[liar]])
     values = np.cos(np.arange(1.0, faulty.n + 1.0))
     sent = []
-    for z in (values, np.outer(values, _PROJECTIONS)):  # what nodes average, or learn
-        with np.errstate(all="ignore"), suppress(Exception):  # it may take one of the two only
+    for z in (values, np.outer(values, _PROJECTIONS)):  # averages of nodes, or their models
+        with np.errstate(all="ignore"), suppress(Exception):  # it may take only one of the two
             sent.append(np.asarray(faulty.attack(z, liar, partner, 0.1, network), dtype=float))
     return {"attack": _Mark(faulty.faults.attack_name, _summarize(sent))}
 
 
 def step_mark(descent: Descent, iterations: int) -> _Mark:
-    """Return what tells the step sizes of a run of this length from others."""
+    """Return the mark that distinguishes the step sizes of a run of this length from others."""
     steps = descent.steps
     if isinstance(steps, AdaptiveStep):
         return _Mark(steps.name, _summarize([np.array([steps.scale])]))
-    # No node is picked more often than this, and no function of the user's is asked beyond.
+    # No node is picked more often than this, and the user's function is not called beyond.
     last = max(1.0, iterations / float(descent.probabilities.min()))
     early = np.arange(1.0, min(16.0, last) + 1.0)
     times = np.unique(np.append(early, np.floor(np.geomspace(1.0, last, 32))))
@@ -238,7 +240,7 @@ def step_mark(descent: Descent, iterations: int) -> _Mark:
 
 
 def null_mark(null: float, alternative: str) -> _Mark:
-    """Return the mark of what a statistic was tested against."""
+    """Return the mark of the value that a statistic was tested against."""
     return _Mark(f"{alternative}, null {null!r}")
 
 
@@ -293,7 +295,7 @@ def _loss_mark(loss: Loss | GeneralLoss, data: FloatArray, dimension: int) -> _M
 
 
 def _text(name: str, functions: Iterable[Callable[..., Any]]) -> str:
-    """Return a name with the parameters that functions were given by `functools.partial`."""
+    """Return a name with the parameters of `functools.partial`."""
     parameters: list[str] = []
     for function in functions:
         if isinstance(function, partial):
@@ -308,10 +310,10 @@ def _is_plain(value: object) -> bool:
 
 
 def _summarize(arrays: Iterable[FloatArray]) -> tuple[float, ...]:
-    """Sum up each array in a few numbers: sums weighted by cosines, its norm, and what is finite.
+    """Sum up each array in a few numbers: sums weighted by cosines, its norm, and its finite part.
 
-    The weights leave no room for two functions to agree by chance, and need no random numbers,
-    which may change from one version of numpy to the next.
+    With these weights, two functions do not agree by chance, and they need no random numbers, which
+    may change from one version of numpy to the next.
     """
     numbers: list[float] = []
     for array in arrays:

@@ -1,4 +1,4 @@
-"""Where a reproduction of the paper keeps its files, for those who look into one."""
+"""The places of a reproduction's files, for code that reads one."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 SETTINGS, RESULTS, REPORT = "settings.json", "results", "report.html"
 UNFINISHED = ".unfinished.npz"
-"""How the names of files end whose trials are not all finished."""
+"""The end of the names of files whose trials are not all finished."""
 
 
 def is_reproduction(folder: Path) -> bool:
-    """Whether a folder was made by a reproduction."""
+    """Return whether a folder was made by a reproduction."""
     return (folder / RESULTS).is_dir() and (folder / SETTINGS).is_file()
 
 

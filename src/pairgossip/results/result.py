@@ -1,4 +1,4 @@
-"""What runs and fits share: settings, what was sent, and the axes curves are drawn against."""
+"""The common part of runs and fits: settings, traffic, and the axes of curves."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Traffic(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Result:
-    """What runs and fits share. Curves run over the checkpoints in ``iterations``."""
+    """The common part of runs and fits. Curves run over the checkpoints in ``iterations``."""
 
     kind: ClassVar[str]
 
@@ -69,7 +69,8 @@ class Result:
     """The law of random edges, by its name or its probabilities."""
     iterations: IntArray = field(metadata=about(dims=(ITERATION,), alike=True))
     graph: Graph
-    """Who exchanges with whom: with groups the rows of all sites, or for whole sets the sites."""
+    """The network: with groups that of the rows of all sites, or for whole sets that of the
+    sites."""
     seed: int = field(metadata=about(encode=str, decode=int))  # a seed may exceed 64 bits
     status: str = field(metadata=about())
     """``"done"`` or ``"interrupted"``."""
@@ -79,11 +80,11 @@ class Result:
     The network makes n exchanges per unit of time.
     """
     trial_numbers: IntArray = field(metadata=about(dims=PER_TRIAL))
-    """Which trials these are; an interrupted run may keep the third without the second."""
+    """The numbers of the trials; an interrupted run may keep the third without the second."""
     fingerprint: Fingerprint = field(metadata=about(encode=dict, decode=as_fingerprint))
-    """What was computed, by which parts; results are joined or continued only with the same."""
+    """The parts of the problem; results are joined or continued only if these are the same."""
     traffic: Traffic = field(metadata=about(dims=CURVE, parts=parts_of(Traffic, "traffic")))
-    """What was sent."""
+    """The totals of exchanges, messages and bytes."""
     groups: IntArray | None = field(default=None, metadata=about(dims=(ROW,), alike=True))
     """The site of every row; None without groups."""
     construction: str | None = field(default=None, metadata=about(alike=True, omitted=True))
@@ -97,7 +98,7 @@ class Result:
             omitted=True,
         ),
     )
-    """By what observations were randomized before nodes used them; None if they were not."""
+    """The mechanism that randomized observations before nodes used them; None for no mechanism."""
     faults: str | None = field(
         default=None,
         metadata=about(
@@ -107,30 +108,30 @@ class Result:
             fact=Fact("faults", str),
         ),
     )
-    """What went wrong, as `Faults` writes it; None if nothing was to go wrong."""
+    """The faults, as `Faults` writes them; None for none."""
     honest: IntArray | None = field(default=None, metadata=about(dims=("honest",), alike=True))
     """The nodes that neither lie nor crash; None without faults."""
     trial_lost: IntArray | None = field(
         default=None,
         metadata=curve("lost", has_faults, Fact("exchanges that were lost", at_end, "lost")),
     )
-    """How many exchanges rang and did not take place, shape (trials, checkpoints)."""
+    """The number of exchanges that rang and did not take place, shape (trials, checkpoints)."""
     trial_half_lost: IntArray | None = field(
         default=None,
         metadata=curve(
             "half_lost", loses_halves, Fact("exchanges that were half lost", at_end, "half_lost")
         ),
     )
-    """How many exchanges one of the two nodes did not learn of, shape (trials, checkpoints)."""
+    """The number of exchanges that one of the two nodes missed, shape (trials, checkpoints)."""
     rows_dropped: int = field(default=0, metadata=about(decode=int))
-    """How many rows were left out because values were missing."""
+    """The number of rows left out because values were missing."""
     positive: str | None = field(
         default=None, metadata=about(decode=lambda text: printable(str(text)))
     )
-    """The class that counts as the positive one of two; None where there are none."""
+    """The positive one of two classes; None where there are no classes."""
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: what ran, and the facts that are known of it."""
+        """Return the content for a notebook: the run, and the facts that are known about it."""
         known = ((fact, value) for _, fact, value in shown_facts(self, PAGE) if value is not None)
         rows = tuple((fact.label, _spell(value, fact.digits)) for fact, value in known)
         facts = (Facts(rows),) if rows else ()
@@ -212,7 +213,7 @@ class Result:
 
     @property
     def half_lost(self) -> FloatArray | None:
-        """Exchanges that one of the two nodes did not learn of, mean over the trials."""
+        """Exchanges that one of the two nodes missed, mean over the trials."""
         return None if self.trial_half_lost is None else self.trial_half_lost.mean(axis=0)
 
     @property
@@ -224,8 +225,8 @@ class Result:
     def bytes(self) -> FloatArray:
         """Bytes of payload sent until each checkpoint, mean over the trials.
 
-        A message carries one observation with its label, or a whole set of them, and what the
-        method averages: 8 bytes a number.
+        A message carries one observation with its label, or a whole set of them, and the numbers
+        that the method averages: 8 bytes a number.
         """
         return self.trial_bytes.mean(axis=0)
 
@@ -257,7 +258,7 @@ class Result:
 
 
 def _common(per_trial: IntArray) -> NDArray[Any]:
-    """Return what all trials have in common, or their mean where chance decides."""
+    """Return the value that all trials have in common, or their mean if it varies by chance."""
     alike = np.array_equal(per_trial, np.broadcast_to(per_trial[0], per_trial.shape))
     return per_trial[0] if alike else per_trial.mean(axis=0)
 
@@ -270,9 +271,9 @@ def collect_fields(
     site_of: IntArray | None,
     at: slice | IntArray | None = None,
 ) -> dict[str, Any]:
-    """Return what the trials wrote down, and what results share.
+    """Return the records of the trials, and the fields that all results share.
 
-    At these checkpoints; unless given, at those that all trials have reached.
+    The records are at these checkpoints; by default at those that all trials have reached.
     """
     records = outcome.records
     at = slice(min(record.written for record in records)) if at is None else at
@@ -295,7 +296,7 @@ def collect_fields(
 
 
 def _describe_faults(network: FaultyNetwork | None) -> dict[str, Any]:
-    """Return what went wrong, and with whom it did not."""
+    """Return the faults, and the nodes without faults."""
     return {} if network is None else {"faults": str(network.faults), "honest": network.honest}
 
 

@@ -55,7 +55,7 @@ def _as_bracket(ends: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Run(Result):
-    """What `estimate` returns. Curves run over the checkpoints in ``iterations``."""
+    """The result of `estimate`. Curves run over the checkpoints in ``iterations``."""
 
     kind: ClassVar[Literal["run"]] = "run"
 
@@ -63,12 +63,12 @@ class Run(Result):
     method: str = field(metadata=about(alike=True))
     order: str = field(metadata=about(alike=True))
     schedule: str = field(metadata=about(alike=True))
-    """Which exchanges followed each other: "random", "ordered", "continuized" or "tree"."""
+    """The order of exchanges: "random", "ordered", "continuized" or "tree"."""
     relaxation: float | None = field(
         default=None,
         metadata=about(alike=True, decode=float, fact=Fact("relaxation", places=(PAGE,))),
     )
-    """How far two nodes went toward each other's values; None where they took the mean."""
+    """The step of two nodes toward each other's values; None where they took the mean."""
     sketch: str | None = field(
         default=None, metadata=about(alike=True, fact=Fact("sketch", str, places=(PAGE,)))
     )
@@ -91,7 +91,7 @@ class Run(Result):
             ),
         ),
     )
-    """The interval that holds the exact value for sure, once nodes agree; None if none is known."""
+    """The interval that certainly holds the exact value, once nodes agree; None if not known."""
     target_kind: str = field(metadata=about(alike=True))
     """``"v"`` or ``"u"``; ``"mean"`` for gossip averaging."""
     target: float | FloatArray = field(
@@ -123,20 +123,23 @@ class Run(Result):
         default=None,
         metadata=about(encode=list, decode=lambda parts: PrivacyError(*parts), omitted=True),
     )
-    """How far private values are expected to be off the target: exact, whatever was drawn."""
+    """The expected error of private values, relative to the target: exact, for any draw."""
     level: float | None = field(default=None, metadata=about(alike=True, decode=float))
     """The level of the intervals; None if nodes did not learn their sampling errors."""
     interval_scale: Scale = field(default="plain", metadata=about())
-    """On which scale the intervals are computed; they are symmetric on it without a skewness."""
+    """The scale on which the intervals are computed; without a skewness they are symmetric on
+    it."""
     freedom: float = field(default=math.inf, metadata=about(decode=float))
-    """Degrees of freedom of the sampling errors: rows, or rows of the smaller class, less one;
-    sites less one where these swap whole sets."""
+    """Degrees of freedom of the sampling errors: one less than the rows, or the rows of the smaller
+    class, or than the sites where these swap whole sets."""
     skewness: float | None = field(default=None, metadata=about(decode=float))
-    """Skewness of the mean of what rows add to the statistic; None if nodes know errors only."""
+    """Skewness of the mean of the rows' contributions to the statistic; None if only errors are
+    known.
+    """
     shift: float = field(default=0.0, metadata=about(decode=float))
     """Bias of the statistic that the intervals allow for, in standard errors."""
     effective_freedom: float = field(default=math.inf, metadata=about(decode=float))
-    """Degrees of freedom where some rows matter most, if nodes know how much each adds."""
+    """Degrees of freedom where some rows matter most, if nodes know each row's contribution."""
     sampling_error: FloatArray | None = field(
         default=None,
         metadata=per_node(
@@ -145,8 +148,8 @@ class Run(Result):
             Fact("sampling error", root_mean_square, places=(JSON, PAGE)),
         ),
     )
-    """What each node says of how far the statistic of these rows may be from the population's:
-    a standard error, which falls with more rows only, shape (trials, nodes)."""
+    """Each node's estimate of the distance of the statistic of these rows from the population's: a
+    standard error, which falls only with more rows, shape (trials, nodes)."""
     widening: FloatArray | None = field(
         default=None,
         metadata=per_node(
@@ -156,7 +159,7 @@ class Run(Result):
         ),
     )
     """The factor in each sampling error that allows for rows that have not come around to the node
-    yet, and whose part in the statistic it can only assume: 1 where all have, shape (trials,
+    yet, whose part in the statistic it can only assume: 1 where all rows have, shape (trials,
     nodes). None where nodes read the error from a sketch, or know all rows."""
     site_error: FloatArray | None = field(
         default=None,
@@ -166,7 +169,7 @@ class Run(Result):
             Fact("sampling error by site", root_mean_square, places=(JSON,)),
         ),
     )
-    """The same if sites are drawn whole, with groups whose rows are nodes."""
+    """The same errors if sites are drawn whole, with groups whose rows are nodes."""
     interval_low: FloatArray | None = field(
         default=None, metadata=per_node("interval_low", has_ends)
     )
@@ -175,16 +178,16 @@ class Run(Result):
         default=None, metadata=per_node("interval_high", has_ends)
     )
     p_value: FloatArray | None = field(default=None, metadata=per_node("p_value", is_test))
-    """How often chance alone would bring each node's statistic of a test as far off, shape
+    """The probability that chance alone takes each node's statistic of a test as far off, shape
     (trials, nodes)."""
     p_law: str | None = field(default=None, metadata=about())
-    """Where p comes from: "exact", a null variance with ties "counted", "by cells" or "not
-    counted", or the "sampling error" of the intervals; None for tests by ranks."""
+    """The source of p: "exact", a null variance with ties "counted", "by cells" or "not counted",
+    or the "sampling error" of the intervals; None for tests by ranks."""
     null_error: FloatArray | None = field(
         default=None, metadata=per_node("null_error", has_null_errors)
     )
-    """What each node takes for the standard error without an effect, of which p is made where it
-    is not made of the sampling error, shape (trials, nodes)."""
+    """Each node's standard error without an effect, from which p is computed where it does not come
+    from the sampling error, shape (trials, nodes)."""
     gossip_error: FloatArray | None = field(
         default=None,
         metadata=per_node(
@@ -193,8 +196,8 @@ class Run(Result):
             Fact("gossip error", root_mean_square, places=(JSON, PAGE)),
         ),
     )
-    """How far each node's estimate moved in the second half of the run, shape (trials, nodes):
-    about how far it still is from the statistic of these rows, which falls with messages."""
+    """The movement of each node's estimate in the second half of the run, shape (trials, nodes):
+    about its distance from the statistic of these rows, which falls with messages."""
     trial_sampling_error: FloatArray | None = field(
         default=None,
         metadata=curve("trial_sampling_error", column="sampling_error", when=learns_errors),
@@ -214,14 +217,15 @@ class Run(Result):
             fact=Fact("enough after", np.asarray, places=(JSON,)),
         ),
     )
-    """After how many iterations all nodes had enough, 0 if not, shape (trials,)."""
+    """The number of iterations after which all nodes had enough, 0 if they had not, shape
+    (trials,)."""
     private_values: FloatArray | None = field(
         default=None,
         metadata=about(
             dims=PER_TRIAL, source="private_value", column="private_value", when=is_private
         ),
     )
-    """The statistic of each trial's reports, which its nodes converge to, shape (trials,)."""
+    """The statistic of each trial's reports, to which its nodes converge, shape (trials,)."""
     _theory: TheoryCurves | None = field(
         default=None,
         metadata=about(dims=(ITERATION,), parts=parts_of(TheoryCurves, "theory")),
@@ -232,7 +236,7 @@ class Run(Result):
     def from_records(
         cls, setup: Setup, outcome: Outcome[TrialRecord], seed: int, fingerprint: Fingerprint
     ) -> Run:
-        """Collect what the trials wrote down; the fingerprint says what was estimated."""
+        """Collect the records of the trials; the fingerprint says what was estimated."""
         records, problem = outcome.records, setup.problem
         is_sketch = problem.sketch_name is not None
         collected = collect_fields(cls, setup, outcome, setup.clock, problem.site_of)
@@ -249,7 +253,7 @@ class Run(Result):
             schedule=setup.timetable.name,
             relaxation=setup.timetable.relaxation,
             sketch=problem.sketch_name,
-            # What nodes agree on in the end, where all read one number from a sketch.
+            # The value on which nodes agree in the end, where all read one number from a sketch.
             sketch_value=problem.limit if is_sketch and not np.ndim(setup.target) else None,
             bracket=problem.bracket,
             target_kind=problem.target,
@@ -265,7 +269,7 @@ class Run(Result):
         """The ends of each node's interval for the population's value, shape (trials, nodes).
 
         It allows for the sampling error, and for the noise of private reports; not for the gossip
-        error, which is to be small beside it.
+        error, which should be small beside it.
         """
         if self.level is None or self.sampling_error is None:
             if self.p_value is not None:
@@ -282,14 +286,16 @@ class Run(Result):
     def answer(self) -> Answer | None:
         """The mean estimate, its sampling error by all nodes and trials, and the interval.
 
-        The interval allows for the same as `interval`. None if nodes did not learn the error.
+        The interval allows for the same errors as `interval`. None if nodes did not learn the
+        error.
         """
         if self.level is None or self.sampling_error is None:
             return None
         return self.answer_about(float(self.mean[-1]), self._noise)
 
     def answer_about(self, value: float, noise: float = 0.0) -> Answer:
-        """Return a value with the sampling error and an interval that allows for some noise too."""
+        """Return a value with the sampling error and an interval that also allows for some
+        noise."""
         assert self.level is not None and self.sampling_error is not None
         error, scale = root_mean_square(self.sampling_error), self.interval_scale
         if self.interval_low is not None and self.interval_high is not None:
@@ -310,7 +316,7 @@ class Run(Result):
 
     @property
     def sketch_error(self) -> float | None:
-        """How far the exactly averaged sketch is off the exact value; None without a sketch."""
+        """The error of the exactly averaged sketch in the exact value; None without a sketch."""
         return None if self.sketch_value is None else abs(self.sketch_value - float(self.target))
 
     @property
@@ -368,7 +374,7 @@ class Run(Result):
     def theory(self) -> TheoryCurves:
         """Return the exact expectation and the bounds at the checkpoints (computed once).
 
-        Of a private run it is the expectation over reports and exchanges.
+        For a private run it is the expectation over reports and exchanges.
         """
         if self._theory is None:
             from pairgossip.results.theory import find_theory
@@ -434,13 +440,13 @@ class Run(Result):
 
 def _over_trials(errors: FloatArray) -> FloatArray:
     """Return the root mean square over trials of errors, shape (trials, checkpoints)."""
-    # Squares of very large or small errors would leave the floating range.
+    # Squares of very large or small errors would overflow or vanish.
     largest = np.nanmax(errors, initial=0.0) or 1.0
     return largest * np.sqrt(mean_of_defined((errors / largest) ** 2))
 
 
 def _describe_errors(setup: Setup) -> dict[str, Any]:
-    """Return the level, scale and law of the errors that nodes learn, if they were asked to."""
+    """Return the level, scale and law of the errors that nodes learn, if they learn them."""
     if setup.level is None:
         return {}
     return {

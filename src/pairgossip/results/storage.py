@@ -1,6 +1,6 @@
 """Results on disk: one .npz file of arrays with a JSON header; no pickle, nothing executable.
 
-Results are written from here and read back by `loading`, which knows their classes.
+Results are written here and read back by `loading`, which imports their classes.
 """
 
 from __future__ import annotations
@@ -28,30 +28,32 @@ if TYPE_CHECKING:
     from pairgossip.results.result import Result
 
 _FORMAT = 7
-"""Files of another format are not read."""
+"""Version of the format; other formats are refused."""
 LARGEST_RESULT = 2 << 30
-"""Bytes of all arrays of a file, unless more is asked for: a small file may unfold to anything."""
+"""Largest size of all arrays of a file by default, in bytes: a small file may unfold to any
+size."""
 _LARGEST_HEADER = 32 << 20
-"""Bytes: the names of a million nodes. JSON takes many times its length in memory."""
+"""Largest size of a header, in bytes, for names of a million nodes. JSON takes many times its
+length in memory."""
 _HEADER, _LAW = "header", "law_probabilities"
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class Archive(NamedTuple):
-    """What a file holds: texts and numbers in the header, everything else in arrays."""
+    """The contents of a file: texts and numbers in the header, everything else in arrays."""
 
     header: dict[str, Any]
     arrays: dict[str, Any]
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Read the texts and numbers of a result alone; a damaged file may raise anything."""
+    """Read only the texts and numbers of a result; a damaged file may raise anything."""
     with _open_archive(path, LARGEST_RESULT) as stored:
         return _header(stored)
 
 
 def read_archive(path: str | Path, largest: int = LARGEST_RESULT) -> Archive:
-    """Read what `save_result` wrote; a damaged file may raise anything but `InputError`.
+    """Read a file of `save_result`; a damaged one may raise anything, also besides `InputError`.
 
     Nothing is unpacked before the sizes of all arrays are known: together at most ``largest``.
     """
@@ -105,13 +107,14 @@ def _array(stored: zipfile.ZipFile, name: str) -> Any:
         }[np.lib.format.read_magic(file)]
         shape, _, dtype = read(file)
         if math.prod(shape) * dtype.itemsize != member.file_size - file.tell():
-            raise ValueError(f"{name} is not as long as it says")
+            raise ValueError(f"{name} is not as long as it claims")
     with stored.open(member) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def graph_of(archive: Archive) -> Graph:
-    """Restore the graph of a result: of its rows where it has groups, unless sets are swapped."""
+    """Restore the graph of a result: that of its rows if it has groups, or of swapped sets'
+    sites."""
     about = archive.header["graph"]
     construction = archive.header.get("construction")
     # In bytes: entries of no width, or of one byte, would promise nodes that cost far more.
@@ -129,7 +132,7 @@ def graph_of(archive: Archive) -> Graph:
 
 
 def _restore(about: dict[str, Any], archive: Archive, number: int | None = None) -> Graph:
-    """Restore one graph: the only one, or that with this number of those that take turns."""
+    """Restore one graph: the only one, or the one with this number among those that take turns."""
     return restore_graph(
         about["n"],
         None if about["complete"] else archive.arrays[_edges_name(number)],
@@ -141,12 +144,12 @@ def _restore(about: dict[str, Any], archive: Archive, number: int | None = None)
 
 
 def _edges_name(number: int | None = None) -> str:
-    """Return what files call the edges of a graph."""
+    """Return the name of a graph's edges in files."""
     return "graph_edges" if number is None else f"graph_{number}_edges"
 
 
 def _describe(graph: Graph) -> dict[str, Any]:
-    """Return what the header holds of a graph besides its nodes."""
+    """Return the header's entries about a graph, besides its nodes."""
     return {
         "complete": graph.is_complete,
         "family": graph.family,
@@ -161,7 +164,7 @@ def law_of(archive: Archive) -> NamedOrGiven:
 
 
 def save_result(result: Result, path: Path) -> None:
-    """Write a run, or a fit with what it takes to go on from it, and its graph.
+    """Write a run, or a fit with all that a later run needs to go on from it, and its graph.
 
     An existing file is replaced only by a complete one.
     """

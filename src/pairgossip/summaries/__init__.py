@@ -1,1 +1,1 @@
-"""Summaries: tables of counts, and the statistics that are read from them, with certain bounds."""
+"""Summaries: tables of counts, and the statistics read from them, with certain bounds."""

@@ -1,4 +1,4 @@
-"""Counts that an engine has made, as the counts of a summary."""
+"""Counts made by a database engine, as the counts of a summary."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _TITLE = "The answer"
 _UNKNOWN = -2
 """The place of a value that is not listed."""
 _NUMBERS = ("1", "True")
-"""What the second class is called where labels count as the numbers 0 and 1 that they are."""
+"""The names of the second class where labels count as the numbers 0 and 1 that they are."""
 
 
 def read_counts(
     summary: Summary, frame: Any, classes: Sequence[Any] | None, missing: str
 ) -> IntArray:
-    """Return the counts of all tables of a summary, flat, as the answer of its query has them."""
+    """Return the counts of all tables of a summary, flat, from the answer of its query."""
     tables, known = summary.layout.tables, _list_known(summary, classes)
     cells = CELLS[: len(tables[0].axes)]
     are_several = len(tables) > 1
@@ -57,7 +57,7 @@ def read_counts(
 
 
 def _open(frame: Any, names: Sequence[str]) -> Source:
-    """Return the columns of an answer; rows without names have them in the query's order."""
+    """Return the columns of an answer; those without names are in the query's order."""
     source = open_source(frame, _TITLE)
     if source is None:
         try:
@@ -79,7 +79,7 @@ def _open(frame: Any, names: Sequence[str]) -> Source:
 def _read_numbers(
     source: Source, name: str, least: float, most: float, *, has_gaps: bool = False
 ) -> FloatArray:
-    """Return a column of whole numbers within limits, NaN for missing entries if it may be."""
+    """Return a column of whole numbers within limits; missing entries are NaN if allowed."""
     numbers = source.read_numbers([source.find(name)])[0]
     is_right = (numbers == np.rint(numbers)) & (numbers >= least) & (numbers <= most)
     if has_gaps:
@@ -87,8 +87,8 @@ def _read_numbers(
     if not is_right.all():
         wrong = numbers[~is_right][0]
         raise InputError(
-            f"{_TITLE} has the {name} {wrong:g}, which is none that the query gives: ask it again "
-            "with the query of this summary."
+            f"{_TITLE} has the {name} {wrong:g}, which the query does not give: run the query of "
+            "this summary again."
         )
     return numbers
 
@@ -96,7 +96,7 @@ def _read_numbers(
 def _list_known(
     summary: Summary, classes: Sequence[Any] | None
 ) -> dict[str, Mapping[Hashable, int]]:
-    """Return the place of every value that a factor may have, as rows hold it."""
+    """Return the place of every possible value of each factor, as rows hold it."""
     known: dict[str, Mapping[Hashable, int]] = {}
     for key, name in FACTORS.items():
         values = getattr(summary, name)
@@ -109,13 +109,13 @@ def _list_known(
 
 
 def _name_classes(summary: Summary, classes: Sequence[Any] | None) -> Sequence[Any]:
-    """Return the labels of classes; a summary keeps their numbers and the name of the positive."""
+    """Return the labels of classes; a summary stores their numbers and the name of the positive."""
     numbers, positive = summary.classes or (), summary.positive
     are_coded = numbers == tuple(range(len(numbers)))
     if classes is None:
         if are_coded and (len(numbers) > 2 or (positive is not None and positive not in _NUMBERS)):
             raise InputError(
-                "A summary knows its classes by numbers: give {argument}, the labels of the "
+                "A summary stores its classes as numbers: give {argument}, the labels of the "
                 f"{len(numbers)} classes from the lowest to the highest.",
                 "classes",
             )
@@ -123,7 +123,7 @@ def _name_classes(summary: Summary, classes: Sequence[Any] | None) -> Sequence[A
     labels = check_classes(classes)
     is_other = positive is not None and len(labels) == 2 and format_label(labels[1]) != positive
     if len(labels) != len(numbers) or is_other:
-        named = "" if positive is None else f", of which '{positive}' is the last"
+        named = "" if positive is None else f", and the last is '{positive}'"
         raise InputError(
             f"The summary has {len(numbers)} classes{named}: correct {{argument}}.", "classes"
         )
@@ -149,14 +149,14 @@ def _find_places(
         named = [f"{_show(one)} ({format_count(n, 'row')})" for one, n in rows.items()]
         raise InputError(
             f"{_TITLE} has the {key} {join_first(named[:MOST_NAMED], len(named))}, but the summary "
-            f"lists {join_names([_show(one) for one in known])}: list all that there are, or ask "
-            "for the rows of these."
+            f"lists {join_names([_show(one) for one in known])}: list all values, or select "
+            "only rows with these."
         )
     return places
 
 
 def _show(value: Hashable) -> str:
-    """Return what a message calls a label, a group or a weight."""
+    """Return the name of a label, a group or a weight in messages."""
     return repr(value)[:42] if isinstance(value, str) else format_label(value)
 
 
@@ -176,7 +176,7 @@ def _leave_out_gaps(gaps: BoolArray, rows: FloatArray, missing: str) -> BoolArra
 
 
 def _refuse_outside(outside: BoolArray, rows: FloatArray, summary: Summary) -> None:
-    """Raise `InputError` for rows that lie in none of the cells."""
+    """Raise `InputError` for rows that lie in no cell."""
     if outside.any():
         cells = join_names([str(one) for one in summary.cells])
         raise InputError(
@@ -191,8 +191,8 @@ def _fill(shape: tuple[int, ...], places: FloatArray, counts: FloatArray) -> Int
     table = np.zeros(shape, dtype=np.int64)
     at = tuple(places.astype(np.int64).T)
     if any((one >= bins).any() for one, bins in zip(at, shape, strict=True)):
-        raise InputError(f"{_TITLE} has cells that the summary does not have: ask with its query.")
+        raise InputError(f"{_TITLE} has cells that the summary lacks: run its own query again.")
     if len(np.unique(places, axis=0)) < len(places):
-        raise InputError(f"{_TITLE} counts the same cell twice: add up such rows, or ask again.")
+        raise InputError(f"{_TITLE} counts the same cell twice: add up such rows, or run it again.")
     table[at] = counts
     return table.ravel()

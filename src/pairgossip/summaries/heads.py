@@ -1,4 +1,4 @@
-"""What a summary is beside its counts, without rows to take it from."""
+"""The attributes of a summary besides its counts, without rows to take them from."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from pairgossip.summaries.summary_reading import (
 from pairgossip.text import format_count
 
 MOST_WEIGHT = 16
-"""Largest number of times that a row may count."""
+"""Largest number of times that a row may count; more are refused."""
 ALL_WEIGHTS = tuple(range(1, MOST_WEIGHT + 1))
 LEAST_BLOCK = 3
-"""The least number of rows in a block that hides any: 2 would tell each of two about the other."""
+"""The least number of rows in a block that hides them: 2 would reveal each of two to the other."""
 
 
 def make_head(kernel: Any, kind: str, cells: Any, classes: Sequence[Any] | None) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def make_head(kernel: Any, kind: str, cells: Any, classes: Sequence[Any] | None)
     is_open = any(one.endswith("...") for one in names)
     if names[-1] in OF_CLASSES and labels is None:
         raise InputError(
-            f"'{measure.name}' is of classes: give {{argument}}, all labels that there may be.",
+            f"'{measure.name}' needs classes: give {{argument}}, all possible labels.",
             "classes",
         )
     if not (given == len(names) or is_open or (given == len(names) - 1 and names[-1] == EVENT)):
@@ -59,17 +59,17 @@ def make_head(kernel: Any, kind: str, cells: Any, classes: Sequence[Any] | None)
 
 
 def check_factors(measure: Measure, strata: str | None, weights: str | None) -> None:
-    """Raise `InputError` if a statistic cannot have what these arguments give, if anything."""
+    """Raise `InputError` if a statistic cannot be read with these strata or weights."""
     if not isinstance(measure, OrderQuestion):
         return
     if strata is not None:
         raise InputError(
-            f"'{measure.name}' is of all rows, not of pairs within strata: leave {{argument}} out.",
+            f"'{measure.name}' uses all rows, not pairs within strata: leave {{argument}} out.",
             strata,
         )
     if weights is not None and measure.is_test:
         raise InputError(
-            f"Test '{measure.name}' is of rows that count once: leave {{argument}} out.", weights
+            f"Test '{measure.name}' needs rows that count once: leave {{argument}} out.", weights
         )
 
 
@@ -89,7 +89,7 @@ def _lay_cells(names: Sequence[str], cells: Any, *, has_classes: bool) -> tuple[
 
 
 def check_size(cells: Sequence[Cells]) -> None:
-    """Raise `InputError` for more cells than a summary has."""
+    """Raise `InputError` for more cells than a summary may have."""
     if math.prod(one.lay().bins for one in cells) > MOST_CELLS:
         raise InputError(f"A summary has at most {MOST_CELLS:,} cells: give fewer.")
 
@@ -108,7 +108,7 @@ def list_names(values: Sequence[Any] | None, key: str) -> tuple[str, ...] | None
 
 
 def list_weights(weights: Sequence[Any] | None) -> tuple[int, ...] | None:
-    """Return how often rows may count, from the least on."""
+    """Return the possible weights of rows, in ascending order."""
     if weights is None:
         return None
     given = list(weights) if isinstance(weights, Sequence) else [weights]
@@ -118,11 +118,11 @@ def list_weights(weights: Sequence[Any] | None) -> tuple[int, ...] | None:
 
 
 def check_least_cell(least: Any) -> int:
-    """Return a least number of rows in a cell; raise `InputError` unless blocks may have it."""
+    """Return the least number of rows in a cell; raise `InputError` if blocks cannot have it."""
     number = whole("The least number of rows in a cell", least)
     if 1 < number < LEAST_BLOCK:
         raise InputError(
-            "Two rows in a cell tell each of two people about the other: give {argument} of 1, "
+            "Two rows in a cell reveal each of two people to the other: give {argument} of 1, "
             f"or of {LEAST_BLOCK} or more.",
             "least_cell",
         )

@@ -1,4 +1,4 @@
-"""Counts for others to see: in blocks of a public tree, each of which is 0 or a least number."""
+"""Counts to show to others: in blocks of a public tree, each of which is 0 or a least number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def hide_counts(summary: Summary, least_cell: int) -> Summary:
         )
     if summary.follows_rows:
         raise InputError(
-            "Cells, classes, groups and strata that follow from the rows tell about them: "
+            "Cells, classes, groups and strata that follow from the rows reveal something about "
+            "them: "
             "summarize the rows with cells=, classes=, groups= and strata= to hide them."
         )
     every = summary if summary.weights is None else summary.with_weights(ALL_WEIGHTS)
@@ -41,7 +42,7 @@ def hide_counts(summary: Summary, least_cell: int) -> Summary:
 
 
 def list_facts(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Say what is counted, each fact with its name."""
+    """Describe the contents of a summary, as facts with names."""
     yield "rows", f"{summary.rows:,}"
     yield "read first", summary.reading
     yield "cells", " x ".join(map(str, summary.cells))

@@ -1,8 +1,8 @@
-"""Rows on the workers of a Dask cluster: work on each partition is done where it lies.
+"""Rows on the workers of a Dask cluster; each partition is processed where it is.
 
-A task gets one partition and returns what is kept of its rows, and further tasks add these up, some
-at a time. So what travels, and what arrives here, is as long as the cells, however many rows there
-are. Whichever scheduler Dask uses at the moment runs them.
+A task takes one partition and returns the results for its rows; further tasks add these up, some
+at a time. So the data that travels, and that arrives here, is as long as the cells, for any number
+of rows. Tasks run with the scheduler that Dask uses at the moment.
 """
 
 from __future__ import annotations
@@ -17,51 +17,52 @@ from pairgossip.kernels.rows import rows_dropped
 from pairgossip.rows.rows import AskedColumns
 
 _AT_ONCE = 8
-"""How many partial results one task adds up."""
+"""The number of partial results that one task adds up."""
 
 Work = Callable[[Any, dict[str, Any]], tuple[Any, int]]
-"""Return what is kept of the rows of one partition, given arguments, and how many it leaves out."""
+"""Return the result for the rows of one partition, given arguments, and how many it leaves out."""
 Join = Callable[[Sequence[Any]], Any]
-"""Return the sum of what is kept of several partitions."""
+"""Return the sum of the results of several partitions."""
 
 
 class Part(NamedTuple):
-    """What is known of some partitions."""
+    """The result of some partitions."""
 
     found: Any = None
-    """What is kept of them; None if there are no rows."""
+    """The sum of their results; None if there are no rows."""
     rows: int = 0
     dropped: int = 0
     problem: tuple[int, InputError] | None = None
-    """What is wrong, and with which partition; -1 for several."""
+    """An error, and the partition where it occurred; -1 for several."""
 
     def warn(self) -> RowsDropped:
-        """Build the warning for rows that were left out; refuse if none is left."""
+        """Build the warning for rows that were left out; refuse if no rows remain."""
         return rows_dropped(self.dropped, self.rows, "in all partitions together")
 
 
 def is_partitioned(data: Any) -> bool:
-    """Return whether data is a collection of Dask's, whose rows are elsewhere."""
+    """Return whether data is a Dask collection, whose rows are elsewhere."""
     return hasattr(data, "to_delayed") and hasattr(data, "__dask_graph__")
 
 
 class Partitions:
-    """The rows of a collection of Dask's.
+    """The rows of a Dask collection.
 
     Parameters
     ----------
     data
         The collection.
     roles
-        What other arguments hold: names of its columns.
+        The values of other arguments: names of its columns.
     """
 
     def __init__(self, data: Any, roles: Mapping[str, Any]) -> None:
         for name, column in roles.items():
             if column is not None and not isinstance(column, str):
                 raise InputError(
-                    "Rows that are on workers go together by the names of their columns: give the "
-                    "name of one as {argument}.",
+                    "Rows on workers have all their columns in one table: give the name of one of "
+                    "them "
+                    "as {argument}.",
                     name,
                 )
         if any(blocks > 1 for blocks in getattr(data, "numblocks", ())[1:]):
@@ -78,13 +79,13 @@ class Partitions:
         return np.empty((0, *getattr(self._data, "shape", (0,))[1:]))
 
     def choose(self, asked: AskedColumns | None) -> None:
-        """Leave out columns that are not asked for, so that they are not read."""
+        """Leave out columns that no argument needs, so that they are not read."""
         if asked is not None:
             places = dict.fromkeys([*asked.places, *asked.roles.values()])
             self._data = self._data[[self._data.columns[place] for place in places]]
 
     def run(self, work: Work, join: Join, given: dict[str, Any]) -> Part:
-        """Return the sum of what work on all partitions gives."""
+        """Return the sum of the results of work on all partitions."""
         with needed_for("Counting rows on workers", "pairgossip[cluster]"):
             from dask.delayed import delayed
         blocks = self._data.to_delayed()
@@ -105,7 +106,7 @@ class Partitions:
 
 
 def _work(rows: Any, at: int, work: Work, given: dict[str, Any]) -> Part:
-    """Return what work on one partition gives; this runs on a worker."""
+    """Return the result of work on one partition; this runs on a worker."""
     count = len(rows)
     if not count:
         return Part()
@@ -117,7 +118,7 @@ def _work(rows: Any, at: int, work: Work, given: dict[str, Any]) -> Part:
 
 
 def _merge(parts: Sequence[Part], join: Join) -> Part:
-    """Return what is known of all partitions of these parts; this runs on a worker."""
+    """Return the result of several parts together; this runs on a worker."""
     problems = [one.problem for one in parts if one.problem is not None]
     found = [one.found for one in parts if one.found is not None]
     try:

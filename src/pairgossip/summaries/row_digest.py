@@ -1,8 +1,8 @@
-"""A digest by which the same rows are known again, and nothing else of them.
+"""A digest that recognizes the same rows, and reveals nothing else about them.
 
-A plain hash of few rows can be guessed: whoever tries all rows that there may be finds theirs. So
-the digest is keyed by a secret that stays where the rows are. It depends on neither the cells, the
-order of the rows, nor how they are divided into batches.
+A plain hash of few rows can be guessed: an attacker who tries all possible rows finds them. So the
+digest is keyed by a secret that stays where the rows are. It depends on neither the cells, the
+order of the rows, nor their division into batches.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pairgossip.tables import parse_number
 
 DIGEST_BYTES = 16
 _LANES = 2
-"""Sums of 64 bits that are kept of all rows: different rows have the same ones by chance with a
-probability of 2^-128."""
+"""The number of sums of 64 bits that are kept of all rows: different rows have the same two sums by
+chance with a probability of 2^-128."""
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """Multipliers of a mixing function (Stafford's variant 13)."""
 _Words = NDArray[np.uint64]
@@ -67,9 +67,9 @@ class RowDigest:
         return self._hash(whole, DIGEST_BYTES)
 
     def _as_words(self, given: Any) -> _Words:
-        """Return a word for each entry; numbers have the same one whatever their type.
+        """Return a word for each entry; the word of a number does not depend on its type.
 
-        Of a column whose different entries are known, only these are looked at.
+        If the different entries of a column are known, only these are read.
         """
         if isinstance(given, Coded):
             return self._name(given.categories)[given.codes]
@@ -95,7 +95,7 @@ class RowDigest:
 
 
 def _mix(words: _Words) -> _Words:
-    """Return words of which every bit depends on all bits of the given ones."""
+    """Return words whose every bit depends on all bits of the given ones."""
     words = (words ^ (words >> np.uint64(30))) * _FIRST
     words = (words ^ (words >> np.uint64(27))) * _SECOND
     return words ^ (words >> np.uint64(31))

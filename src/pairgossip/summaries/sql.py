@@ -1,11 +1,11 @@
-"""Queries that count rows where they lie: the cells of a summary in the words of SQL engines.
+"""Queries that count rows in a database: the cells of a summary in the SQL of engines.
 
-An engine must put every number into the cell that we put it in, at edges too. So a cell is found by
-comparing the number with edges, which are written with all their digits. Only where cells are as
-wide as 1, 1/2, 1/4, ... and begin at a multiple of that, it is computed: such products are exact.
+An engine must put every number into the same cell as we do, also at edges. So a cell is found by
+comparing the number with edges, which are written with all their digits. Only if cells are as wide
+as 1, 1/2, 1/4, ... and begin at a multiple of that, it is computed: such products are exact.
 
-No query quotes what rows hold. Classes, groups and strata come back as they are, so that they are
-known by the rules of `summarize`, and so do rows that cannot be counted.
+No query quotes values from rows. Classes, groups and strata come back as they are, so that the
+rules of `summarize` recognize them, and so do rows that cannot be counted.
 """
 
 from __future__ import annotations
@@ -28,55 +28,56 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary import Summary
 
 CELLS, COUNT, PART = ("cell", "cell_2"), "count", "part"
-"""Columns of an answer: the cells, how many rows they have, and which column they are of."""
+"""Columns of an answer: the cells, the number of their rows, and the column that they are of."""
 FACTORS = {"label": "classes", "group": "groups", "stratum": "strata", "weight": "weights"}
-"""Columns of an answer that hold factors, and attributes of a summary that list their values."""
+"""Columns of an answer that hold factors, and the attributes of a summary that list their values.
+"""
 OUTSIDE = -1
-"""The cell of a number that lies in none."""
+"""The cell of a number that lies in no cell."""
 _MOST_EDGES = 1 << 16
-"""Largest number of edges that a query lists; engines refuse texts of several megabytes."""
+"""Largest number of edges in a query; engines refuse texts of several megabytes."""
 _MOST_WHOLE = 2.0**53
-"""Up to here floating point holds all whole numbers."""
+"""The number up to which floating point holds all whole numbers."""
 
 
 class _Search(NamedTuple):
-    """How the cell of a number is found."""
+    """The expressions that find the cell of a number."""
 
     place: str
     """An expression."""
     steps: Sequence[str] = ()
-    """What is added to its place so far, which begins with 0, one query after the other."""
+    """The terms added to its place so far, which begins with 0, one query after the other."""
     edges: str = ""
-    """The list that the steps look in."""
+    """The list that the steps look up."""
 
 
 def _spell(number: float) -> str:
-    """Write a number so that engines read the same double, and no decimal."""
+    """Write a number so that engines read the same double, and not a decimal."""
     text = repr(number)
     return text if "e" in text else f"{text}e0"
 
 
 @dataclass(frozen=True)
 class _Dialect:
-    """What an engine calls things."""
+    """The SQL of an engine."""
 
     find: Callable[[str, FloatArray], _Search]
-    """How the cell of a number with this name is found, given the edges."""
+    """Return the search for the cell of a number with this name, given the edges."""
     is_nan: str
-    """Whether the number {x} is NaN."""
+    """The condition that the number {x} is NaN."""
     quote: str = "`"
-    """The sign about names."""
+    """The sign around names."""
     escape: str = "`"
-    """The sign before that one, and before itself, inside of names."""
+    """The sign before that one, and before itself, inside names."""
     double: str = "DOUBLE"
     whole: str = "BIGINT"
     read: str = "CAST({name} AS {double})"
-    """A column as numbers."""
+    """The expression of a column as numbers."""
     has_floor: bool = True
     spell: Callable[[float], str] = _spell
 
     def name(self, *parts: str) -> str:
-        """Return a name as SQL quotes it; several are the path of a table."""
+        """Return a name as SQL quotes it; several names are the path of a table."""
         if not parts or not all(isinstance(one, str) and one and "\0" not in one for one in parts):
             named = parts[0] if len(parts) == 1 else parts
             raise InputError(f"Tables and columns are named by text, not {named!r}: correct it.")
@@ -86,7 +87,7 @@ class _Dialect:
         return ".".join(f"{self.quote}{one}{self.quote}" for one in names)
 
     def find_cell(self, x: str, axis: Axis) -> _Search:
-        """Return how the cell of a number is found: NULL without one, -1 outside of all cells."""
+        """Return the search for a number's cell: NULL without a number, -1 outside of all cells."""
         low, high = map(self.spell, axis.places[[0, -1]].tolist())
         first, scale = (0, 0.0) if axis.ties_known else _find_scale(axis.places)
         if axis.ties_known:
@@ -116,7 +117,7 @@ class _Dialect:
 
 def _find_scale(edges: FloatArray) -> tuple[int, float]:
     """Return the first edge in widths of cells, and cells per 1; 0 if these are not exact."""
-    width = float(edges[1]) - float(edges[0])  # of floats, infinite without a warning
+    width = float(edges[1]) - float(edges[0])  # of Python floats: infinite without a warning
     if not (math.frexp(width)[0] == 0.5 and 1 / _MOST_WHOLE <= width <= 1):
         return 0, 0.0
     places = edges / width
@@ -124,11 +125,11 @@ def _find_scale(edges: FloatArray) -> tuple[int, float]:
     return (int(places[0]), 1 / width) if are_even and abs(places[0]) < _MOST_WHOLE else (0, 0.0)
 
 
-# How engines find the cell of a number among edges, of which the last one belongs to the last cell.
+# The ways of engines to find the cell of a number among edges; the last is in the last cell.
 
 
 def _call(function: str, x: str, edges: FloatArray) -> _Search:
-    """Ask the engine itself how many edges are at most the number."""
+    """Let a function of the engine count the edges that are at most the number."""
     listed = ", ".join(map(_spell, edges[:-1].tolist()))
     return _Search(f"{function.format(x=x, edges=listed)} - 1")
 
@@ -163,7 +164,7 @@ def _branch(x: str, edges: FloatArray) -> _Search:
 
 
 def _divide(number: float) -> str:
-    """Write a number by whole ones and powers of 2, which are read exactly by any engine."""
+    """Write a number with whole numbers and powers of 2, which every engine reads exactly."""
     mantissa, power = math.frexp(number)
     whole, power = int(math.ldexp(mantissa, 53)), power - 53
     while whole and whole % 2 == 0:
@@ -209,7 +210,7 @@ DIALECTS = {
         spell=_divide,  # its older versions do not read all digits exactly
     ),
 }
-"""How engines are asked, by name."""
+"""The dialects of engines, by name."""
 
 
 def write_query(
@@ -221,7 +222,7 @@ def write_query(
 ) -> str:
     """Return the query that counts the rows of a table, given the names of its columns.
 
-    ``factors`` are in the order of `FACTORS`, by the arguments that name them.
+    ``factors`` are in the order of `FACTORS`, by the names of their arguments.
     """
     engine = DIALECTS[choice("dialect of SQL", dialect, DIALECTS)]
     names = _name_columns(summary, columns, factors)
@@ -240,7 +241,7 @@ def write_query(
 def _name_columns(
     summary: Summary, columns: str | Sequence[str], factors: Mapping[str, str | None]
 ) -> dict[str, str]:
-    """Return the columns of a table, by "x1" and "x2" and the factors that they are."""
+    """Return the columns of a table, by "x1" and "x2" and the names of factors."""
     given: list[Any] = list(columns) if isinstance(columns, list | tuple) else [columns]
     if len(given) != len(summary.cells):
         raise InputError(
@@ -268,7 +269,7 @@ def _look_step_by_step(
     names: Mapping[str, str],
     found: Mapping[str, _Search],
 ) -> str:
-    """Return the query of numbers, factors, and the places that are found by steps."""
+    """Return the query for numbers, factors, and the places that are found by steps."""
     path: list[Any] = list(table) if isinstance(table, list | tuple) else [table]
     quoted = {key: engine.name(key) if key in FACTORS else key for key in names}
     places = [f"place_{x}" for x, search in found.items() if search.steps]
@@ -291,9 +292,9 @@ def _select(items: Sequence[str], rows: str) -> str:
 
 
 def _list_parts(summary: Summary) -> list[list[str]]:
-    """Return by what rows are counted; once for every column, if columns are counted apart.
+    """Return the cells by which rows are counted; once per column, if each has its own table.
 
-    A row that has no cell in one column is counted in none.
+    A row without a cell in one column is not counted in any.
     """
     cells = CELLS[: len(summary.cells)]
     if len(summary.layout.tables) == 1:

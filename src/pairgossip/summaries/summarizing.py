@@ -48,7 +48,7 @@ def summarize(
         beside a label.
     cells
         The cells of every column, or of all: see `pairgossip.cells`. The default is fine cells over
-        the range of the values, which other rows do not share: to add up parts, give cells.
+        range of the values, which other rows do not share: to add up parts, give cells.
     least_cell
         1 to keep counts as they are; from 3 on, every count is 0 or at least this number, because
         rows are counted in blocks of cells of a public tree. Then give cells: cells that are
@@ -61,8 +61,8 @@ def summarize(
         The stratum of every row, and all possible strata. Only pairs of rows in the same stratum
         are compared, as with ``exact(..., within=)``.
     weights
-        How often each row counts: whole numbers, 1 to 16. Intervals are those of the rows repeated
-        as often.
+        The number of times that each row counts: whole numbers, 1 to 16. Intervals are those of
+        the repeated rows.
     n_jobs
         The number of threads that read and count the parts of a file; -1 for one per core. Counts
         do not depend on it.
@@ -71,7 +71,7 @@ def summarize(
         function, which is called with the number of rows counted so far.
 
     The data is read in batches and never kept, so it may be larger than memory. It is read once if
-    ``cells`` are given, else twice.
+    ``cells`` are given, and twice otherwise.
 
     Every combination of class, group, stratum and weight is counted separately; there are at most
     64. With ``least_cell`` a combination with fewer rows counts as empty, so list only a few.

@@ -1,4 +1,4 @@
-"""A table of counts, which adds up over parts of the rows and from which statistics are read."""
+"""A table of counts, which adds up over parts of the rows and gives statistics."""
 
 from __future__ import annotations
 
@@ -54,34 +54,34 @@ from pairgossip.text import format_count
 class Summary:
     """Rows counted per cell: all that is kept of them, and enough for many statistics.
 
-    `summarize` makes one. Those of parts of the rows add up (``+``) to that of all rows, if they
-    have the same cells, classes and first reading.
+    `summarize` makes one. Summaries of parts of the rows add up (``+``) to that of all rows, if
+    they have the same cells, classes and first reading.
 
     Attributes
     ----------
     reading, kind
-        The kernel, statistic of order or test that is read unless another one is asked for, and
-        "v" or "u".
+        The kernel, statistic of order or test that is read by default, and "v" or "u".
     cells
-        Those of every column, one or two.
+        The cells of every column, one or two.
     classes
         The labels as numbers; None without labels.
     has_events
-        Whether the classes say that an event was seen (1) or not (0).
+        Whether the classes mean that an event was seen (1) or not (0).
     positive
-        The class that counts as the positive one of two, by name; None if there is none.
+        The name of the positive one of two classes; None if there is no such class.
     least_cell
         Every count is 0 or at least this number: rows are counted in blocks of cells.
     groups, strata
-        The names of groups, of which statistics can be read by themselves, and of strata, within
-        which pairs are compared; None without.
+        The names of groups, each of which has its own statistics, and of strata, within which
+        pairs are compared; None without.
     weights
-        How often rows may count, from the least on; None if all count once.
+        The possible weights of rows, in ascending order; None if all rows count once.
     follows_rows
-        Whether cells, classes, groups or strata were not given, so that they tell about the rows.
+        Whether cells, classes, groups or strata were found from the rows, and reveal something
+        about them.
     counts
         Whole numbers, by class, group, stratum, weight and cell; with a larger ``least_cell``, by
-        block instead of by cell. Columns that are counted apart follow one another.
+        block instead of by cell. Several tables, one per column, follow one another.
     """
 
     reading: str
@@ -99,7 +99,7 @@ class Summary:
 
     @property
     def rows(self) -> int:
-        """How many rows are counted."""
+        """The number of rows that are counted."""
         return int(self.counts.sum()) // len(self.layout.tables)
 
     def __add__(self, other: Summary) -> Self:
@@ -156,7 +156,7 @@ class Summary:
         return show((Facts(tuple(list_facts(self))),))
 
     def to_bytes(self) -> bytes:
-        """Return the summary as bytes: their number follows from the cells, not from the rows."""
+        """Return the summary as bytes: their number depends on the cells, not on the rows."""
         return write_bytes(self)
 
     @classmethod
@@ -167,7 +167,7 @@ class Summary:
         return summary
 
     def check(self) -> None:
-        """Raise `InputError` if no rows have these counts."""
+        """Raise `InputError` if no rows can have these counts."""
         if not (
             is_head(self) and self.counts.shape == self._shape and has_counts(self, self._tables)
         ):
@@ -186,9 +186,9 @@ class Summary:
         weights: Sequence[int] | None = None,
         least_cell: int = 1,
     ) -> Self:
-        """Return the summary of no rows: what others count is added to it.
+        """Return the summary of no rows, to which counts from elsewhere are added.
 
-        It takes what `summarize` takes, and the weights that rows may have.
+        It takes the arguments of `summarize`, and the weights that rows may have.
 
         Examples
         --------
@@ -220,18 +220,18 @@ class Summary:
         weights: str | None = None,
         dialect: str = "duckdb",
     ) -> str:
-        """Return the query that counts the rows of a table, for an engine where they lie.
+        """Return the query that counts the rows of a table in a database engine.
 
         `from_counts` reads its answer. Every number is counted in the same cell as by `summarize`,
-        also on edges. Rows that cannot be counted come back, too, with the cell -1, or NULL where
-        something is missing.
+        also on edges. Rows that cannot be counted come back, too, with the cell -1, or NULL if a
+        value is missing.
 
         Parameters
         ----------
         table
             The name of a table, or the parts of its path, such as ``("hospital", "admissions")``.
         columns, labels, by, within, weights
-            The names of its columns. An event is named by ``labels``.
+            The names of its columns. ``labels`` also names the column of events.
         dialect
             "duckdb", "postgres", "spark", "bigquery" or "sqlite".
 
@@ -254,12 +254,12 @@ class Summary:
         Parameters
         ----------
         frame
-            The answer: a frame, an Arrow table, a relation of DuckDB's, the path of a file, or
-            rows in a list.
+            The answer: a frame, an Arrow table, a DuckDB relation, the path of a file, or rows in a
+            list.
         classes
-            The labels of the classes, from the lowest to the highest, unless they are numbers.
+            The labels of the classes, from the lowest to the highest, if they are not numbers.
         missing
-            "refuse", or "drop" to leave out rows in which something is missing.
+            "refuse", or "drop" to leave out rows with missing values.
         """
         plain = replace(self, least_cell=1)
         counted = plain.with_counts(read_counts(plain, frame, classes, missing))
@@ -281,11 +281,11 @@ class Summary:
         return self.with_counts(self.layout.count(rows))
 
     def hide(self, least_cell: int) -> Summary:
-        """Return the summary for others to see: every count is 0 or at least ``least_cell``.
+        """Return the summary to show to others: every count is 0 or at least ``least_cell``.
 
-        Rows are counted in blocks of cells of a public tree, as `summarize` does if it is told so
-        at once. Combinations of class, group, stratum and weight with fewer rows are left out. Hide
-        the same rows once: two summaries in other blocks tell their difference.
+        Rows are counted in blocks of cells of a public tree, as `summarize` does if it is given
+        ``least_cell``. Combinations of class, group, stratum and weight with fewer rows are left
+        out. Hide the same rows once: two summaries in other blocks reveal their difference.
 
         Examples
         --------
@@ -303,14 +303,14 @@ class Summary:
         return (self.layout.counts,) if others else first.shape_of(self.least_cell)
 
     def select(self, group: Any = None, *, within: bool = True) -> Self:
-        """Return the summary of one group of rows, or of all: without groups and weights.
+        """Return the summary of one group of rows, or of all, without groups and weights.
 
         Parameters
         ----------
         group
-            The name of a group; all are added up unless one is given.
+            The name of a group; by default all groups are added up.
         within
-            False to leave strata out, too: all pairs of rows are compared then.
+            False to leave strata out, too: then all pairs of rows are compared.
         """
         if not isinstance(within, bool | np.bool_):
             raise InputError(
@@ -340,7 +340,7 @@ class Summary:
         return self.change(parts, groups=None, strata=strata, weights=None)
 
     def count_groups(self) -> dict[str, int]:
-        """Return how many rows each group has, whatever their weights; empty without groups."""
+        """Return the number of rows of each group, whatever their weights; empty without groups."""
         at = int(self.classes is not None)
         counts = np.moveaxis(self.layout.split(self.counts)[0], at, 0)
         rows = counts.reshape(len(counts), -1).sum(axis=1).tolist()
@@ -359,26 +359,26 @@ class Summary:
         group: Any = None,
         within: bool = True,
     ) -> SummaryAnswer:
-        """Return a statistic with its sampling error, its interval, and what is certain.
+        """Return a statistic with its sampling error, its interval, and its certain bounds.
 
         Parameters
         ----------
         level
-            The level of the interval. It covers what rows and cells leave open.
+            The level of the interval, which covers the uncertainty from rows and from cells.
         reading
             A kernel, a statistic of order, such as ``"median"`` or ``"quantile-0.9"``, or a test by
-            ranks that takes the columns of this summary; the first reading unless given. Labels
+            ranks that takes the columns of this summary; by default the first reading. Labels
             that it does not take are left out.
         column
-            Which of two columns, 0 or 1, if the reading takes one.
+            The number, 0 or 1, of one of two columns, if the reading takes one.
         kind
-            "v" or "u"; that of the summary unless given.
+            "v" or "u"; by default that of the summary.
         group
-            The group to read it of; all rows unless given.
+            The group to read; by default all rows.
         within
             False to compare all pairs of rows, not only those within strata. Statistics of order
-            and tests know no pairs, so they need it where there are strata. Strata of one row have
-            no pair, and are left out.
+            and tests do not use pairs, so they need it where there are strata. Strata of one row
+            have no pair, and are left out.
 
         Examples
         --------
@@ -391,7 +391,7 @@ class Summary:
         measure = find_measure(self.reading if reading is None else reading)
         if self.weights is not None and isinstance(measure, OrderQuestion) and measure.is_test:
             raise InputError(
-                f"Test '{measure.name}' is of rows that count once, and these have weights: read "
+                f"Test '{measure.name}' needs rows that count once, and these have weights: read "
                 "another statistic."
             )
         part = self.select(group, within=within)
@@ -411,12 +411,12 @@ class Summary:
     def bracket(self, reading: str | None = None, **more: Any) -> Ends:
         """Return the two values between which a statistic of the counted rows lies for certain.
 
-        It takes what `answer` takes.
+        It takes the arguments of `answer`.
         """
         return self.answer(0.95, reading, **more).bracket
 
     def find(self) -> Estimate:
-        """Return the first reading of all rows, as members of a run state it."""
+        """Return the first reading of all rows, as members of a run report it."""
         whole, measure = self.select(), find_measure(self.reading)
         return read_table(whole, whole._tables, measure, None, self.kind, LEVEL)[0]
 
@@ -445,5 +445,5 @@ class Summary:
 
 
 def _number(names: Sequence[str] | None) -> Labels | None:
-    """Return the axis of groups or strata, which rows name by their numbers."""
+    """Return the axis of groups or strata, which rows give by their numbers."""
     return None if names is None else Labels(np.arange(float(len(names))))

@@ -1,4 +1,4 @@
-"""Summaries as bytes, and what counts must be like for rows to have them."""
+"""Summaries as bytes, and the conditions on counts that rows can have."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary import Summary
 
 MOST_ROWS = 1 << 40
-"""Largest number of rows in a cell; sums of more could leave the whole numbers of 64 bits."""
+"""Largest number of rows in a cell; sums of more could exceed whole numbers of 64 bits."""
 _LONGEST_NAME, _MOST_COLUMNS = 64, 64
-"""Letters of a reading, and columns, in bytes; more are refused before anything is laid out."""
+"""Largest number of letters of a reading, and of columns; bytes with more are refused at once."""
 _VERSION = 1
 """Version of the bytes of a summary."""
 
 
 _OF_COUNTS = ("version", "shape", "counts")
 _LATER = ("groups", "strata", "weights", "follows_rows")
-"""Attributes that bytes hold only where there are any."""
+"""Attributes that bytes hold only if they are not empty."""
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,7 +51,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
 
 
 HEAD = tuple(name for name in _Stored.__struct_fields__ if name not in _OF_COUNTS)
-"""All that a summary is beside its counts."""
+"""The attributes of a summary besides its counts."""
 FACTORS = ("classes", "groups", "strata", "weights")
 """Attributes that list the values of a factor, in the order of their axes."""
 
@@ -74,7 +74,7 @@ def read_bytes(data: bytes) -> dict[str, Any]:
         cells = tuple(_restore_cells(*one) for one in whole.cells)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, TypeError, KeyError) as why:
         raise InputError(
-            "These bytes are no summary: give what Summary.to_bytes returned."
+            "These bytes are not a summary: give the bytes that Summary.to_bytes returned."
         ) from why
     if whole.version != _VERSION:
         raise InputError(
@@ -86,7 +86,7 @@ def read_bytes(data: bytes) -> dict[str, Any]:
 
 
 def is_head(summary: Summary) -> bool:
-    """Return whether summaries may be like this one beside their counts."""
+    """Return whether a summary may have these attributes besides its counts."""
     least = summary.least_cell
     names = (*(summary.groups or ()), *(summary.strata or ()), summary.positive or "")
     return (
@@ -111,7 +111,7 @@ def has_counts(summary: Summary, tables: Sequence[Blocks]) -> bool:
 
 
 def _are_different(values: Sequence[Any] | None) -> bool:
-    """Return whether a list, if there is one, has values, none of them twice."""
+    """Return whether a list, if there is one, is not empty and has no value twice."""
     return values is None or 0 < len(values) == len(set(values))
 
 

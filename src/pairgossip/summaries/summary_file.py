@@ -1,4 +1,4 @@
-"""A table of counts as a file to mail, with what is known of the parts that were added up."""
+"""A table of counts as a file to mail, with the facts about its parts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from pairgossip.text import format_count, join_names
 _FORMAT = "pairgossip-summary"
 _VERSION = 1
 _ROUNDED = 10
-"""Numbers of rows in blocks are told in multiples of it, as in the field: a sum of several files
+"""Numbers of rows in blocks are given in multiples of this, as in the field: a sum of several files
 does not say exactly how many rows each site has."""
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is known of rows that were counted together."""
+    """The facts about rows that were counted together."""
 
     name: str
-    """What the site is called."""
+    """The name of the site."""
     rows: int
-    """How many rows there are; in blocks rounded down to tens."""
+    """The number of rows; for blocks, rounded down to tens."""
     made: datetime
-    """When they were counted."""
+    """The time at which they were counted."""
     digest: bytes
-    """By which the same rows are known again; see `RowDigest`."""
+    """The digest that recognizes the same rows; see `RowDigest`."""
     columns: tuple[str, ...] = ()
     """The names of the columns that were counted."""
     label: str | None = None
@@ -47,12 +47,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return f"{self.made:%Y-%m-%d}"
 
     def describe(self, *, is_rounded: bool) -> str:
-        """Say which part it is."""
+        """Describe the part in a message."""
         rows = self.describe_rows(is_rounded=is_rounded)
         return f"'{self.name}' of {self.day}, {rows}"
 
     def describe_rows(self, *, is_rounded: bool) -> str:
-        """Say how many rows there are."""
+        """Describe the number of rows."""
         if is_rounded and not self.rows:
             return f"fewer than {_ROUNDED} rows"
         return f"{'about ' * is_rounded}{format_count(self.rows, 'row')}"
@@ -60,21 +60,21 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 @dataclass(frozen=True)
 class SummaryFile:
-    """What a file ``.summary`` holds: a table of counts, and what is known of its parts.
+    """The contents of a file ``.summary``: a table of counts, and the facts about its parts.
 
     ``pg.load`` reads one, and the command ``pairgossip summarize`` writes one of the rows of a
-    site. Files add up (``+``), but not with the same rows twice.
+    site. Files add up (``+``), but not if they hold the same rows.
 
     Attributes
     ----------
     summary
         The counts of all parts, from which statistics are read: ``file.summary.answer(0.95)``.
     parts
-        What is known of each part: name, number of rows, when they were counted, and a digest by
-        which the same rows are known again. It is keyed by a secret of the machine that has the
-        rows: nobody else can test guesses by it.
+        The facts about each part: name, number of rows, time of counting, and a digest that
+    recognizes the same rows. It is keyed by a secret of the machine that has the rows: nobody
+    else can test guesses with it.
     classes
-        The labels from the lowest to the highest by name; None if they are those of the summary.
+        The names of the labels from the lowest to the highest; None if they are the summary's.
     """
 
     summary: Summary
@@ -96,11 +96,11 @@ class SummaryFile:
         Parameters
         ----------
         summary, name
-            The counts, and what the site is called.
+            The counts, and the name of the site.
         digest
-            The digest of the rows. Without one they are not known again, only this file is.
+            The digest of the rows. Without one, only this file is recognized, not its rows.
         classes
-            The labels from the lowest to the highest by name.
+            The names of the labels from the lowest to the highest.
         names
             The names of the ``columns`` and of the ``label``.
         """
@@ -154,7 +154,7 @@ class SummaryFile:
 
     @property
     def is_rounded(self) -> bool:
-        """Whether parts tell their numbers of rows rounded, as these are in blocks."""
+        """Whether numbers of rows are rounded, as those of parts in blocks are."""
         return self.summary.least_cell > 1
 
     def refuse_twice(self, other: SummaryFile) -> None:
@@ -170,11 +170,11 @@ class SummaryFile:
             )
 
     def resembles(self, other: SummaryFile) -> bool:
-        """Return whether two files of one part each count exactly the same."""
+        """Return whether two files of one part each have exactly the same counts."""
         return len(self.parts) == len(other.parts) == 1 and self.summary == other.summary
 
     def to_bytes(self) -> bytes:
-        """Return what the file holds."""
+        """Return the contents of the file as bytes."""
         content = _Content(self.summary.to_bytes(), self.parts, self.classes)
         body = msgspec.msgpack.encode(content)
         whole = _Stored(_FORMAT, _VERSION, body, hashlib.sha256(body).digest())
@@ -186,19 +186,19 @@ class SummaryFile:
         try:
             head = msgspec.msgpack.decode(data, type=_Head)
             if head.format != _FORMAT or head.version < 1:
-                raise InputError("This is no file of pairgossip summarize: give one that is.")
+                raise InputError("This is not a file of pairgossip summarize: give one that is.")
             if head.version > _VERSION:
                 raise InputError(
                     "This file was written by a newer version of pairgossip: update this one."
                 )
             whole = msgspec.msgpack.decode(data, type=_Stored)
             if hashlib.sha256(whole.content).digest() != whole.checksum:
-                raise InputError("This file is damaged: get it once more from who made it.")
+                raise InputError("This file is damaged: get it again from its sender.")
             content = msgspec.msgpack.decode(whole.content, type=_Content)
         except (msgspec.MsgspecError, UnicodeDecodeError, TypeError):
             raise InputError(
-                "This is no file of pairgossip summarize, or it is damaged: get it once more from "
-                "who made it."
+                "This is not a file of pairgossip summarize, or it is damaged: get it again from "
+                "its sender."
             ) from None
         file = cls(Summary.from_bytes(content.summary), content.parts, content.classes)
         file.check()
@@ -219,7 +219,7 @@ class SummaryFile:
             and (self.classes is None or len(self.classes) == len(classes))
             and (rows <= self.summary.rows if self.is_rounded else rows == self.summary.rows)
         ):
-            raise InputError("The parts of this file do not fit its counts: get it once more.")
+            raise InputError("The parts of this file do not fit its counts: get it again.")
 
 
 class _Head(msgspec.Struct):
@@ -243,7 +243,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def join_files(files: Sequence[tuple[str, SummaryFile]]) -> SummaryFile:
-    """Add up files by the names that messages call them; what does not fit names two of them."""
+    """Add up files; ``files`` has their names in messages, which name two files that do not fit."""
     for (name, one), (other_name, other) in combinations(files, 2):
         with _of(name, other_name):
             one.refuse_twice(other)
@@ -256,7 +256,7 @@ def join_files(files: Sequence[tuple[str, SummaryFile]]) -> SummaryFile:
 
 @contextmanager
 def _of(name: str, other: str) -> Iterator[None]:
-    """Say of which two files an error is."""
+    """Name the two files that an error is about."""
     try:
         yield
     except InputError as problem:

@@ -1,4 +1,4 @@
-"""What is read from a summary: the statistic as columns and blocks tell it."""
+"""The answers read from a summary, and the statistics that it can give."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from pairgossip.text import format_alike, join_names
 
 Measure = Kernel | Combination | OrderQuestion
 OF_CLASSES = ("label", "cluster")
-"""Names of the column that says which class a row is of."""
+"""Names of the column that gives the class of a row."""
 EVENT = "event?"
 """Name of the column that says whether an event was seen."""
 
 _LEAST_P = 1e-300
-"""Below it, a p is not told from 0."""
+"""The least p that is shown; a smaller one is not distinguished from 0."""
 _OPEN = 0.25
-"""An answer says that cells leave much open above this part of the standard error."""
+"""Half-width of the bracket, in standard errors, above which an answer mentions it."""
 _TOO_OPEN = 4.0
-"""Standard errors that blocks may leave open on either side for an estimate to be of use: up to
-here it is off by about one of them at most (benchmarks/block_estimates.py)."""
+"""Half-width of the bracket, in standard errors, above which an estimate from blocks may mislead:
+up to here it is off by about one standard error at most (benchmarks/block_estimates.py)."""
 
 
 class SummaryAnswer(Answer):
-    """An `Answer` that counts per cell tell, with what is certain.
+    """An `Answer` from counts per cell, with certain bounds.
 
     Attributes
     ----------
     bracket
         The statistic of the rows that were counted lies between these two for certain, wherever in
-        their cells the rows are; NaN if they are not known.
+        their cells the rows are; NaN if the bounds are not known.
     p, p_bracket
-        For a test by ranks, which has no interval, its p and the ends of it; else NaN.
+        For a test by ranks, which has no interval, its p and the bounds of p; otherwise NaN.
     least_cell
-        The least number of rows that was counted; blocks of cells, if it is not 1.
+        The least number of rows in a count; above 1, counts are in blocks of cells.
     """
 
     bracket: Ends
@@ -53,7 +53,7 @@ class SummaryAnswer(Answer):
         return answer
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the number and all that is known of it, by name."""
+        """Return the number and all that is known about it, by name."""
         more = {"bracket": self.bracket, "p": self.p, "p_bracket": self.p_bracket}
         return super().to_dict() | more
 
@@ -67,12 +67,12 @@ class SummaryAnswer(Answer):
         return f"{value}{f', {p}' if p else ''}{certain}"
 
     def describe(self) -> str:
-        """Say how sure the number is, and between which values it lies for certain."""
+        """Describe the number's uncertainty, and its certain bounds."""
         words = (super().describe(), self.describe_p(), self.describe_bracket())
         return "; ".join(filter(None, words))
 
     def describe_bracket(self) -> str:
-        """Say between which values the statistic lies for certain, and why; "" if not known."""
+        """Describe the certain bounds of the statistic, and their cause; "" if not known."""
         half = (self.bracket[1] - self.bracket[0]) / 2
         _, least, most, part = format_alike((self.value, *self.bracket, half), self.error)
         if math.isnan(half) or half == 0:
@@ -90,7 +90,7 @@ class SummaryAnswer(Answer):
         return certain
 
     def describe_p(self) -> str:
-        """Say what p is, with the ends between which it lies; "" where there is none."""
+        """Describe p, with its certain bounds; "" if there is no p."""
         if math.isnan(self.p):
             return ""
         ends = self.p_bracket
@@ -101,7 +101,7 @@ class SummaryAnswer(Answer):
 
 
 def _spell(p: float) -> str:
-    """Write a p that is known no better than to be small as such."""
+    """Write a p; one that is only known to be small is written as a bound."""
     return f"< {_LEAST_P:g}" if p < _LEAST_P else f"{p:.3g}"
 
 
@@ -124,7 +124,8 @@ def find_measure(name: Any) -> Measure:
         known = (one for one in sorted(CATALOG) if one != "distance")
         others = [one for one in known if find_kind(as_kernel(one)) is not None]
         raise InputError(
-            f"'{kernel.name}' is not read from counts: use exact, or one of {join_names(others)}."
+            f"'{kernel.name}' cannot be read from counts: use exact, or one of "
+            f"{join_names(others)}."
         )
     return kernel
 

@@ -43,14 +43,14 @@ from pairgossip.summaries.summary_reading import EVENT, OF_CLASSES, find_measure
 from pairgossip.text import format_count
 
 _ROLES = ("labels", "by", "within", "weights")
-"""Arguments that hold one entry of every row, or name its column."""
+"""Arguments that hold one entry per row, or name a column of the data."""
 _MOST_COLUMNS = 2
 """Largest number of columns that are counted together."""
 
 
 @dataclass(kw_only=True)
 class SummaryRequest(SummarizeArguments):
-    """What `summarize` is asked for; creating one checks the arguments that need no data."""
+    """The arguments of `summarize`; creating one checks the arguments that need no data."""
 
     def __post_init__(self) -> None:
         check_declared(self)
@@ -63,16 +63,16 @@ class SummaryRequest(SummarizeArguments):
         if self.classes is not None:
             check_classes(self.classes)
             if self.labels is None:
-                code_labels(None, self.classes)  # says so
+                code_labels(None, self.classes)  # raises an error
         if self.positive is not None and (self.classes is not None or self.labels is None):
             order_classes(self.positive, self.labels, self.classes)
 
     def summarize(self) -> Summary:
-        """Return the rows, counted."""
+        """Return the summary of the rows."""
         return self.finish(self.count_rows())
 
     def count_rows(self, digest: RowDigest | None = None) -> Counter:
-        """Return the counts of the rows, with a digest of them if one is given to begin with."""
+        """Return the counts of the rows, and add the rows to a digest if one is given."""
         self._digest = digest
         tally = self.open()
 
@@ -95,13 +95,13 @@ class SummaryRequest(SummarizeArguments):
         return counter
 
     def summarize_partitions(self) -> Summary:
-        """Return the rows of all partitions, counted on their workers."""
+        """Return the summary of all partitions, counted on their workers."""
         partitions = Partitions(self.data, {name: getattr(self, name) for name in _ROLES})
         self.data = partitions.example
         self.open()
         if any(isinstance(one, Quantiles) for one in self._list_cells() or ()):
             raise InputError(
-                "Quantiles are not known of rows on workers: give other {argument}, such as "
+                "Quantiles of rows on workers are not known: give other {argument}, such as "
                 "pg.cells.Even or pg.cells.Float.",
                 "cells",
             )
@@ -122,7 +122,7 @@ class SummaryRequest(SummarizeArguments):
         return tally.count(self._start_counter, self._check_classes if self._has_classes else _pass)
 
     def open(self) -> Tally:
-        """Return what reads the rows; raise `InputError` for what is wrong before any is read."""
+        """Return the reader of the rows; raise `InputError` for errors that need no rows."""
         given = {name: one for name in _ROLES if (one := getattr(self, name)) is not None}
         given = {"data": self.data, **given}
         words = self.classes if self.positive is None else [self.positive]
@@ -147,7 +147,7 @@ class SummaryRequest(SummarizeArguments):
         )
 
     def _check_columns(self, count: int) -> None:
-        """Raise `InputError` unless there are as many columns, with the label, as are read."""
+        """Raise `InputError` if the columns, with the label, are not those of the statistic."""
         model = self.measure
         kernel = model.column_model if isinstance(model, OrderQuestion) else model
         nothing = np.empty((0, count))
@@ -158,7 +158,7 @@ class SummaryRequest(SummarizeArguments):
             check_columns(f"Kernel '{kernel.name}'", component.columns, nothing)
 
     def _list_factors(self) -> None:
-        """Note all entries of factors that there may be, as far as they were listed."""
+        """Note all possible entries of factors, as far as they were listed."""
         self._listed: dict[str, tuple[Any, ...] | None] = {}
         if self._has_classes:
             self._listed["classes"] = (0.0, 1.0) if self._has_events else self._list_classes()
@@ -166,12 +166,12 @@ class SummaryRequest(SummarizeArguments):
             values = getattr(self, key)
             if getattr(self, name) is None:
                 if values is not None:
-                    raise InputError(f"The {key} are those of rows: give {{argument}}, too.", name)
+                    raise InputError(f"The {key} belong to rows: give {{argument}}, too.", name)
                 continue
             if values is None and self.least_cell > 1:
                 raise InputError(
-                    f"The {key} of the rows tell about them: give {{argument}}, all that there may "
-                    "be.",
+                    f"The {key} of the rows reveal something about them: give {{argument}}, all "
+                    "possible ones.",
                     key,
                 )
             self._listed[key] = list_names(values, key)
@@ -184,8 +184,8 @@ class SummaryRequest(SummarizeArguments):
             return tuple(check_classes(self.classes))
         if self.least_cell > 1:
             raise InputError(
-                "Classes that follow from the labels tell about them: give {argument}, all that "
-                "there may be.",
+                "Classes that follow from the labels reveal something about them: give {argument}, "
+                "all possible ones.",
                 "classes",
             )
         return None
@@ -208,7 +208,8 @@ class SummaryRequest(SummarizeArguments):
     def _refuse(
         self, rows: Rows, entries: dict[str, Any], columns: Sequence[FloatArray]
     ) -> InputError:
-        """Raise `InputError` for rows of which some cannot be counted; return one that is vague."""
+        """Raise `InputError` for rows that cannot be counted; return a vague one if none is
+        found."""
         count = len(columns[0])
         for name, factor in self._make_factors().items():
             column = entries[name]
@@ -237,14 +238,14 @@ class SummaryRequest(SummarizeArguments):
                 entries_of_rows = [format_label(one) for one in array.tolist()]
                 code_labels(entries_of_rows, listed, f"{owner} holds", rows.describe, what=name)
             return InputError(
-                f"{owner} holds something else than one number or text in {where}: correct it."
+                f"{owner} holds something other than one number or text in {where}: correct it."
             )
         for at, (one, column) in enumerate(zip(self._cells, columns, strict=True)):
             one.check(column, self._incoming.owner(at), rows.describe)
         return InputError("Some rows cannot be counted: check the data.")
 
     def finish(self, counter: Counter) -> Summary:
-        """Return the counts with the entries of factors in their order, in blocks of enough."""
+        """Return the counts in blocks of enough rows; entries of factors are in their order."""
         orders, listed = [], {}
         for at, (name, factor) in enumerate(counter.factors.items()):
             order = counter.used(at)
@@ -308,7 +309,7 @@ class SummaryRequest(SummarizeArguments):
     def _name_positive(
         self, counter: Counter, used: Sequence[int], numbers: FloatArray, higher: str | None
     ) -> str | None:
-        """Check that the classes can be read; return what answers call the positive one."""
+        """Check that the classes can be read; return the name of the positive one in answers."""
         model = self.measure
         kernel = model.column_model if isinstance(model, OrderQuestion) else model
         table, at = self._sample(counter, used, numbers)
@@ -322,19 +323,19 @@ class SummaryRequest(SummarizeArguments):
     def _sample(
         self, counter: Counter, used: Sequence[int], numbers: FloatArray
     ) -> tuple[FloatArray, IntArray]:
-        """Return some rows of every class, with its number, and which of the classes they have."""
+        """Return some rows of every class, with its number, and the places of their classes."""
         parts = [counter.sample(number) for number in used]
         at = np.repeat(np.arange(len(used)), [len(one) for one in parts])
         return np.column_stack([np.concatenate(parts), numbers[at]]), at
 
     def _check_classes(self, counter: Counter) -> None:
-        """Raise `InputError` for classes that have come and cannot be read."""
+        """Raise `InputError` if the classes that have come cannot be read."""
         used = counter.used(0)
         if self.classes is None and not self._has_events and len(used) > 1:
             self._order_classes(counter, used)
 
     def _check_cells(self, count: int) -> None:
-        """Raise `InputError` unless there are cells for every column, or none."""
+        """Raise `InputError` if there are cells for some columns only."""
         if count > _MOST_COLUMNS:
             raise InputError(
                 f"The data has {count} columns beside labels, but a summary counts one or two "
@@ -354,8 +355,9 @@ class SummaryRequest(SummarizeArguments):
             follows = any(isinstance(one, Quantiles) for one in cells)
         if follows and self.least_cell > 1:
             raise InputError(
-                "Cells that follow from the values tell about them: give {argument} that do not, "
-                "such as pg.cells.Even(0, 1).",
+                "Cells that follow from the values reveal something about them: give {argument} "
+                "that "
+                "do not, such as pg.cells.Even(0, 1).",
                 "cells",
             )
         if follows and self._incoming.is_once:
@@ -372,7 +374,7 @@ class SummaryRequest(SummarizeArguments):
         return tuple(self.cells) if is_list else (self.cells,) * self._columns
 
     def _lay_cells(self, find_extents: Callable[[], list[Extent]]) -> int | None:
-        """Lay the cells of every column; return how many rows a first pass has seen, if any."""
+        """Lay the cells of every column; return the number of rows of a first pass, if any."""
         cells, seen = self._list_cells(), None
         if cells is None or any(isinstance(one, Quantiles) for one in cells):
             extents = find_extents()
@@ -397,12 +399,12 @@ class SummaryRequest(SummarizeArguments):
 
 
 def _pad(low: float, high: float) -> Ends:
-    """Return the range of values; of one value alone, a range about it."""
+    """Return the range of values; for one value alone, a range around it."""
     return (low, high) if low < high else (low, low + max(abs(low), 1.0))
 
 
 def _look(rows: Any, given: dict[str, Any]) -> tuple[list[Extent], int]:
-    """Return where the numbers of a partition are, and how many rows lack some, on a worker."""
+    """Return the extents of a partition, and how many rows lack numbers; runs on a worker."""
     request = SummaryRequest(**given | {"data": rows})
     tally = request.open()
     return _join_extents([tally.find_extents(request._columns)]), tally.dropped
@@ -417,7 +419,7 @@ def _join_extents(parts: Sequence[list[Extent]]) -> list[Extent]:
 
 
 def _count(rows: Any, given: dict[str, Any]) -> tuple[Counter, int]:
-    """Return the counts of a partition, and how many rows it lacks, on a worker."""
+    """Return the counts of a partition, and how many rows it left out; runs on a worker."""
     request = SummaryRequest(**given | {"data": rows})
     tally = request.open()
     request._cells = given["cells"]

@@ -1,4 +1,4 @@
-"""Read a statistic from the tables of a summary: which columns and classes it takes."""
+"""A statistic read from the tables of a summary: the columns and classes that it takes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_table(
     kind: str,
     level: float,
 ) -> tuple[Estimate, str | None]:
-    """Return a statistic, and the name of the positive class if it is of two classes.
+    """Return a statistic, and the name of the positive class if it compares two classes.
 
     ``tables`` are the counts of the summary, in blocks.
     """
@@ -37,7 +37,7 @@ def read_table(
     takes = [one for one in names if one not in (*OF_CLASSES, EVENT)]
     is_open = any(one.endswith("...") for one in takes)  # any number of columns
     columns = _choose_columns(summary, measure, takes, column, is_open=is_open)
-    needs_label = names[-1] in OF_CLASSES or len(takes) > len(columns)  # or it is a column
+    needs_label = names[-1] in OF_CLASSES or len(takes) > len(columns)  # the label is a column
     if needs_label and (summary.classes is None or summary.has_events):
         raise _refuse(measure, "labels")
     has_classes = needs_label or (summary.has_events and EVENT in names)
@@ -65,7 +65,7 @@ def _choose_columns(
     *,
     is_open: bool,
 ) -> list[int]:
-    """Return which columns a statistic is of."""
+    """Return the numbers of the columns that a statistic takes."""
     count = len(summary.cells)
     if is_open and column is None:
         return list(range(count))
@@ -78,7 +78,7 @@ def _choose_columns(
     if len(takes) == 1 and (count > 1 or column is not None):
         if column is None or column not in range(count):
             raise InputError(
-                f"'{measure.name}' is of one column, and the summary has {count}: give "
+                f"'{measure.name}' takes one column, and the summary has {count}: give "
                 f"{{argument}}, {'0' if count == 1 else f'0 to {count - 1}'}.",
                 "column",
             )
@@ -90,21 +90,20 @@ def _check(summary: Summary, measure: Measure, classes: Labels | None) -> None:
     """Raise `InputError` for strata or classes that a statistic cannot have."""
     if summary.strata is not None and isinstance(measure, OrderQuestion):
         raise InputError(
-            f"'{measure.name}' is of all rows, not of pairs within strata: "
-            "read it with {argument}.",
+            f"'{measure.name}' uses all rows, not pairs within strata: read it with {{argument}}.",
             "within",
             False,
         )
     two = isinstance(measure, OrderQuestion) or any(part.two_classes for part in measure.components)
     if two and classes is not None and not summary.has_events and classes.bins != 2:
         raise InputError(
-            f"'{measure.name}' is of two classes, but the summary has {classes.bins}: read "
+            f"'{measure.name}' compares two classes, but the summary has {classes.bins}: read "
             "another statistic."
         )
 
 
 def _refuse(measure: Measure, what: str) -> InputError:
-    """Say what a summary lacks for a statistic."""
+    """Return the error that names what a summary lacks for a statistic."""
     return InputError(
         f"'{measure.name}' takes {what}, which this summary does not have: read another "
         "statistic, or summarize the rows for this one."
@@ -112,7 +111,7 @@ def _refuse(measure: Measure, what: str) -> InputError:
 
 
 def refuse_empty(measure: Measure, rows: int) -> InputError:
-    """Say why rows that are counted have no value of a statistic."""
+    """Return the error for a statistic without a value for these rows."""
     return InputError(
         f"'{measure.name}' has no value for {format_count(rows, 'counted row')}: a class is "
         "empty, no two rows form a pair, or all values are equal; add summaries of other rows, "
@@ -123,7 +122,7 @@ def refuse_empty(measure: Measure, rows: int) -> InputError:
 def find_table(
     summary: Summary, tables: Sequence[Blocks], columns: tuple[int, ...], has_classes: bool
 ) -> Blocks:
-    """Return the counts of some columns; raise `InputError` if they are counted apart."""
+    """Return the counts of some columns; raise `InputError` if no table has all of them."""
     for table, blocks in zip(summary.layout.tables, tables, strict=True):
         if set(columns) <= set(table.columns):
             found = blocks.choose(columns[0]) if len(columns) == 1 else blocks
@@ -132,13 +131,14 @@ def find_table(
                 found = Blocks(tuple(axes), found.tree, found.counts.sum(axis=0))
             return found.trim()
     raise InputError(
-        f"'{summary.reading}' counts every column by itself, so nothing is known of two together: "
+        f"'{summary.reading}' counts every column separately, so nothing is known about two "
+        f"together: "
         "read another statistic, or summarize the rows for this one."
     )
 
 
 def _check_amounts(measure: Measure, axis: Axis) -> None:
-    """Raise `InputError` if a statistic is of amounts, and some could be negative."""
+    """Raise `InputError` if a statistic needs amounts, and some could be negative."""
     least = axis.places[0]
     if measure.name == "gini-coefficient" and least < 0:
         raise InputError(

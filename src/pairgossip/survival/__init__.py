@@ -1,4 +1,4 @@
-"""Time to event, which may be censored: survival curves, tests of groups, and how well risks rank.
+"""Times to events, which may be censored: survival curves, tests of groups, ranking of risks.
 
 >>> import pairgossip as pg
 >>> weeks = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]

@@ -1,4 +1,4 @@
-"""Between which values a survival curve lies, wherever in their blocks the rows are.
+"""Bounds of a survival curve that hold wherever in their blocks the rows are.
 
 The product of Kaplan and Meier depends on the order of the rows alone: with r rows at risk, an
 event multiplies it by (r - 1)/r, and tied events by the same product. So at any time t
@@ -7,10 +7,10 @@ event multiplies it by (r - 1)/r, and tied events by the same product. So at any
   (r - 2)/(r - 1), and one that moves from beyond t to before it does so with all later events;
 - an event that moves from beyond t to just before it adds a factor, and nothing else changes.
 
-The least product up to t therefore has every censoring as early, and every event as late as its
-block allows, but before t if it can be; the largest has every event that must be before t as early,
-and all others, events and censorings, as late as they can be. Each row can move by itself, so both
-ends are attained; inside a cell that is one number events come first by convention.
+So the least product up to t has every censoring as early, and every event as late as its block
+allows, but before t if it can be; the largest has every event that must be before t as early, and
+all other events and censorings as late as possible. Each row can move by itself, so both ends are
+attained. Inside a cell that is one number, events come first by convention.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pairgossip.counts.bounds import Blocks
 from pairgossip.survival.life_table import HALF
 
 _MOST_EDGES = 1 << 13
-"""Edges at which blocks of several cells are followed one edge after the other; of more, only some
-are, and those between them take the end of a neighbor."""
+"""Largest number of edges at which blocks of several cells are followed one by one; if there are
+more, only some are, and the others take the end of a neighbor."""
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -50,7 +50,8 @@ class CurveBounds(NamedTuple):
         return self.fewest_at_risk[begun], self.most_at_risk[passed]
 
     def _find_cells(self, time: FloatArray, *, before: bool) -> tuple[IntArray, IntArray]:
-        """Return how many cells may hold rows up to a time, or before it, and how many end so."""
+        """Return the number of cells that begin up to a time, or before it, and of those that
+        end."""
         low, high = self.axis.ends
         begun = np.searchsorted(low, time, side="left" if before else "right")
         if self.axis.ties_known:
@@ -72,12 +73,12 @@ class CurveBounds(NamedTuple):
 
 
 def bound_curve(blocks: Blocks) -> CurveBounds:
-    """Bound the curve of rows in blocks of one axis, class 0 censored and class 1 events."""
+    """Bound the curve of rows in blocks of one axis; class 0 is censored, and class 1 is events."""
     axis, tree = blocks.axes[0], blocks.tree
     first, last = (tree.place(blocks.counts, is_last=side) for side in (False, True))
     n = blocks.n
     starts, stops = (_pad(np.cumsum(one.sum(axis=0))) for one in (first, last))
-    slack = 3 * _EPSILON * (n + len(starts))  # a product of so many factors may be off by
+    slack = 3 * _EPSILON * (n + len(starts))  # rounding error of a product of this many factors
     least = _find_least(n, first, last, ties_known=axis.ties_known)
     most = _find_most(n, blocks, last[0])
     return CurveBounds(
@@ -92,7 +93,7 @@ def bound_curve(blocks: Blocks) -> CurveBounds:
 def _find_least(n: float, first: FloatArray, last: FloatArray, *, ties_known: bool) -> FloatArray:
     """Return the least product before every cell and after the last.
 
-    Events are in their last cells, but those of blocks that go on beyond an edge just before it.
+    Events are in their last cells, but those of blocks across an edge are just before it.
     """
     censored = np.cumsum(first[0]) - (first[0] if ties_known else 0.0)
     failed = np.cumsum(last[1])
@@ -105,7 +106,7 @@ def _find_least(n: float, first: FloatArray, last: FloatArray, *, ties_known: bo
 def _find_most(n: float, blocks: Blocks, censored: FloatArray) -> FloatArray:
     """Return the largest product before every cell and after the last.
 
-    Events are in their first cells, and those of blocks that go on beyond an edge are not counted.
+    Events are in their first cells, and those of blocks across an edge are not counted.
     """
     tree, events = blocks.tree, blocks.counts[1]
     failed = tree.place(events, is_last=False)
@@ -122,16 +123,16 @@ def _find_most(n: float, blocks: Blocks, censored: FloatArray) -> FloatArray:
         passes = (starts < edge) & (stops >= edge)
         left = failed[:edge] - np.bincount(starts[passes], events[wide[passes]], edge)[:edge]
         most[edge] = _multiply(remaining[:edge], left)[-1]
-    return np.minimum.accumulate(most)  # it never rises, so an edge before bounds one after
+    return np.minimum.accumulate(most)  # it never rises, so each edge bounds later ones
 
 
 def _multiply(remaining: FloatArray, failed: FloatArray) -> FloatArray:
-    """Return the products of all who are at risk before events but for those who fail then."""
+    """Return the products of the shares of rows at risk that do not fail at each event."""
     return np.asarray(np.cumprod(_shares(remaining - (np.cumsum(failed) - failed), failed)))
 
 
 def _shares(at_risk: FloatArray, failed: FloatArray) -> FloatArray:
-    """Return which part of the rows at risk does not fail; all where none is at risk."""
+    """Return the share of rows at risk that does not fail; 1 if no rows are at risk."""
     return 1 - failed / np.where(failed > 0, at_risk, 1.0)
 
 

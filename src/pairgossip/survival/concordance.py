@@ -20,7 +20,7 @@ from pairgossip.survival.uno import order_times, project_uno
 
 _HARRELL, _UNO = "harrell", "uno"
 _LEVEL = 0.95
-"""The level of the interval beside which brackets are laid if none is asked for."""
+"""Level of the interval with which brackets are compared by default."""
 _CHANCE = 0.5
 """The index of risks without meaning."""
 
@@ -37,34 +37,34 @@ def concordance(
     columns: Sequence[Any] | str | None = None,
     missing: str = REFUSE,
 ) -> float | Answer:
-    """Return how often the row of the higher risk fails first, of all pairs that tell.
+    """Return how often the row of the higher risk fails first, over all pairs that can be compared.
 
-    A pair tells if the earlier of its two times is an event; at equal times, an event before a
-    censoring tells too. Equal risks count half.
+    A pair can be compared if the earlier of its two times is an event; at equal times, so can an
+    event and a censoring. Equal risks count half.
 
     Parameters
     ----------
     time, event, columns, missing
         As in `kaplan_meier`. Or a `Summary` for ``"concordance"`` of columns risk, time and event:
-        Harrell's index has a ``bracket`` then, and is refused where the cells leave more open than
-        sampling does and do not tell on which side of 1/2 it is.
+        Harrell's index has a ``bracket`` then, and is refused if the cells leave more open than
+        sampling does and do not show whether it is above 1/2.
     risk
         A number for every row, higher where it should fail earlier; or the name of a column. For a
         predicted time give its negative.
     interval
         The level of the interval of the `Answer`; None for the number alone.
     weights
-        ``"harrell"`` counts all pairs alike, so that what it estimates depends on how many rows
-        are censored; ``"uno"`` weighs a pair by how seldom rows are followed as long as its earlier
-        time: 1 over the square of the share that is not censored before (Uno et al. 2011).
+        ``"harrell"`` counts all pairs alike, so its estimate depends on the share of censored
+        rows; ``"uno"`` weights a pair by how seldom rows are followed as long as its earlier time:
+        1 over the square of the share that is not censored before (Uno et al. 2011).
     truncation
-        For Uno's, the time before which the earlier event must lie; where few rows are followed
-        long, late pairs have large weights, so that it should be well before the last time.
+        For Uno's, the time before which the earlier event must lie; where few rows are followed for
+        long, late pairs have large weights, so it should be well before the last time.
     within
         For Harrell's, the stratum of every row: only pairs within one are compared.
 
-    The error is that of Hoeffding's projection, as in `exact`. In Uno's it includes that weights
-    are estimated.
+    The error is that of Hoeffding's projection, as in `exact`. For Uno's it includes the error of
+    estimated weights.
 
     Examples
     --------
@@ -81,11 +81,11 @@ def concordance(
         refuse_with_summary(given | {"within": within, "columns": columns})
         return _read_summary(time, kind, level)
     if risk is None:
-        raise InputError("Nothing says which rows should fail first: give {argument}.", "risk")
+        raise InputError("No argument says which rows should fail first: give {argument}.", "risk")
     chosen = {"within": within, "risk": risk, "columns": columns, "missing": missing}
     rows = read_rows(time, event, **chosen)
     if not rows.event.any():
-        raise InputError("No row has an event, so that no pair tells which row failed first.")
+        raise InputError("No row has an event, so no pair shows which row failed first.")
     if kind == _HARRELL:
         if truncation is not None:
             raise InputError(
@@ -112,7 +112,7 @@ def _check_pairs(rows: SurvivalRows) -> None:
     np.maximum.at(last, strata, ranks)
     if not ((rows.event > 0) & (ranks < last[strata])).any():
         raise InputError(
-            "No event has a row with a later time: no pair tells which row failed first."
+            "No event has a row with a later time: no pair shows which row failed first."
         )
 
 
@@ -126,14 +126,14 @@ def _find_harrell(rows: SurvivalRows, level: float | None) -> float | Answer:
 
 
 def _read_summary(summary: Summary, kind: str, level: float | None) -> float | SummaryAnswer:
-    """Return Harrell's index of counts of risks and times, if they tell on which side of 1/2 it is.
+    """Return Harrell's index from counts, if they show on which side of 1/2 it is.
 
-    The kernel takes predictions that are high where times are long, so that all is turned.
+    The kernel takes predictions that are high where times are long, so the signs are turned.
     """
     if kind != _HARRELL:
         raise InputError(
-            "Uno's index is not read from counts: its weights follow from the order of events and "
-            "censorings inside the cells, and where few rows are followed they have no upper "
+            "Uno's index cannot be read from counts: its weights follow from the order of events "
+            "and censorings inside the cells, and where few rows are followed they have no upper "
             "bound; give the rows, or read Harrell's."
         )
     if not summary.has_events:
@@ -147,7 +147,7 @@ def _read_summary(summary: Summary, kind: str, level: float | None) -> float | S
     if low < _CHANCE < high and not high - low <= sampling:
         raise InputError(
             f"Harrell's index of these rows may be anything between {low:.3f} and {high:.3f}, so "
-            "that their counts do not tell whether higher risks fail first: take finer cells, a "
+            "their counts do not show whether higher risks fail first: take finer cells, a "
             "smaller least_cell, or more rows."
         )
     if level is None:

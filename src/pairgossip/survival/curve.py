@@ -1,4 +1,4 @@
-"""The survival curve of one group of rows, with its intervals and what is certain of it."""
+"""The survival curve of one group of rows, with its intervals and its certain bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pairgossip.survival.life_table import (
 from pairgossip.text import format_alike
 
 _FEWEST_IN_BAND = 5
-"""Number of events, and of rows at risk, that a simultaneous band needs: its law is not that of
+"""Least number of events, and of rows at risk, in a simultaneous band: its law does not hold for
 fewer, and a band from the first event to the last held 87 to 92 % of all curves instead of 95 %."""
 
 
@@ -32,13 +32,13 @@ class Survival(NamedTuple):
 
     survival: float
     error: float
-    """Its standard error by Greenwood's formula, of which the interval is not made."""
+    """Its standard error by Greenwood's formula, which the interval does not use."""
     interval: tuple[float, float]
-    """Covers the true share at this time in this part of all samples."""
+    """An interval that covers the true share at this time in the level's share of all samples."""
     at_risk: int
-    """How many rows have this time or a later one; of a summary, about how many."""
+    """The number of rows with this time or a later one; approximate for a summary."""
     bracket: tuple[float, float] = UNKNOWN
-    """Holds the share that all rows have, wherever in their cells they are; NaN without cells."""
+    """Certain bounds of the share over all rows, wherever they are in cells; NaN without cells."""
 
     def __str__(self) -> str:
         value, *ends = format_alike((self.survival, *self.interval, *self.bracket), self.error)
@@ -54,14 +54,14 @@ class Median(NamedTuple):
 
     value: float
     interval: tuple[float, float]
-    """By the intervals of the curve (Brookmeyer and Crowley 1982); its upper end may be infinite,
-    which it also is where the curve ends above 1/2."""
+    """The interval from those of the curve (Brookmeyer and Crowley 1982); its upper end may be
+    infinite, as it is where the curve ends above 1/2."""
     bracket: tuple[float, float] = UNKNOWN
-    """Holds the median of all rows, wherever in their cells they are; NaN without cells."""
+    """Certain bounds of the median of all rows, wherever they are in cells; NaN without cells."""
 
 
 class Points(NamedTuple):
-    """What a curve says at some times, an array each."""
+    """The values of a curve at some times, an array each."""
 
     time: FloatArray
     at_risk: FloatArray
@@ -97,17 +97,17 @@ class Curve:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return round(float(self.table.at_risk[0]))
 
     @property
     def events(self) -> int:
-        """How many of them fail."""
+        """The number of rows that fail."""
         return round(float(self.table.events.sum()))
 
     @property
     def times(self) -> FloatArray:
-        """Where the curve may change: the times of rows, or the edges of their cells."""
+        """The times at which the curve may change: those of rows, or the edges of their cells."""
         times = self.table.times if self.bounds is None else self.bounds.axis.places
         return times[(times >= 0) & (times <= self.end)]
 
@@ -115,8 +115,8 @@ class Curve:
     def is_of_cells(self) -> bool:
         """Whether times are counted in cells that are wider than a number.
 
-        A row at an edge is counted in the cell above, so that counts tell best which share reaches
-        a time: ``before=True``.
+        A row at an edge is counted in the cell above, so counts show best the share that reaches a
+        time: ``before=True``.
         """
         return self.bounds is not None and not self.bounds.axis.ties_known
 
@@ -132,7 +132,7 @@ class Curve:
 
     @cached_property
     def band_value(self) -> float:
-        """How many standard errors the simultaneous band reaches; NaN without a band."""
+        """The reach of the simultaneous band, in standard errors; NaN without a band."""
         if math.isnan(self.band_ends[0]):
             return math.nan
         first, last = np.searchsorted(self.table.times, self.band_ends)
@@ -140,7 +140,7 @@ class Curve:
         return find_band_value(float(variance[last] / variance[first]), self.level)
 
     def read(self, time: FloatArray, *, before: bool = False) -> Points:
-        """Return what the curve says at times, or just before them."""
+        """Return the values of the curve at times, or just before them."""
         table, bounds = self.table, self.bounds
         passed = np.searchsorted(table.times, time, side="left" if before else "right")
         survival = _start(table.survival, 1.0)[passed]
@@ -164,7 +164,7 @@ class Curve:
         log_error: FloatArray,
         least: FloatArray,
     ) -> list[FloatArray]:
-        """Return the ends of intervals and of the band, about the two ends of what is certain.
+        """Return the ends of intervals and of the band, around the two certain bounds.
 
         Lower ends are at most ``least``, which is below 1 where no row has failed.
         """

@@ -16,16 +16,16 @@ from pairgossip.survival.curve import Curve, Points
 _BANDS = {"pointwise": ("low", "high"), "simultaneous": ("band_low", "band_high"), "none": ()}
 """The kinds of bands, and their columns."""
 _MOST_MARKS = 200
-"""Times of censoring up to which each has a mark; more would hide the curve."""
+"""Largest number of censoring times that have a mark; more would hide the curve."""
 _MARK = 0.012
-"""Half of the height of such a mark, as a share."""
+"""Half the height of such a mark, as a share."""
 _TICKS = 6
 
 
 def make_picture(
     curves: Sequence[Curve], level: float, band: str, time_label: str, name: str = ""
 ) -> Picture:
-    """Return curves, each in a color of its own, with bands and the numbers at risk below."""
+    """Return curves in different colors, with bands and with the numbers at risk below."""
     ends = _BANDS[choice("band", band, _BANDS)]
     noun = "interval for each time" if band == "pointwise" else "band for all times"
     label = f"{100 * level:g} % {noun}"
@@ -60,7 +60,7 @@ def _find_last(curves: Sequence[Curve]) -> float:
 def _draw_curve(
     curve: Curve, name: str, color: str, ends: Sequence[str], label: str
 ) -> Iterator[Part]:
-    """Return the parts of a curve: its band, what is certain, the curve and its censorings."""
+    """Return the parts of a curve: its band, its certain region, the curve and its censorings."""
     times, bounds = curve.times, curve.bounds
     x = times if times[0] == 0 else np.append(0.0, times)
     points = curve.read(x)
@@ -78,7 +78,7 @@ def _draw_curve(
 
 
 def has_marks(curve: Curve) -> bool:
-    """Return whether times of censoring are marked: they are known, and not too many."""
+    """Return whether times of censoring have marks: they are known, and not too many."""
     return curve.bounds is None and 0 < int((curve.table.censored > 0).sum()) <= _MOST_MARKS
 
 
@@ -97,7 +97,7 @@ def _count_at_risk(curve: Curve, ticks: FloatArray) -> tuple[str, tuple[str, ...
 
 
 def _describe(curves: Sequence[Curve]) -> str:
-    """Return what the picture shows in words."""
+    """Return a description of the picture in words."""
     medians = (
         f"{curve.name or ALL_ROWS}: {curve.rows:,} rows, {curve.events:,} events, "
         f"median {curve.median.value:.4g}"

@@ -60,15 +60,16 @@ class KaplanMeier:
             A time from 0 on. The share is NaN if the curve has ended before.
         before
             True for the share that reaches the time: events at the very time are not counted. At
-            the edge of cells this is what counts tell best, as a row at an edge is counted in the
-            cell above.
+            the edge of cells counts show this best, as a row at an edge is counted in the cell
+            above.
         """
         time = real("A time", time, 0.0, np.inf)
         return self._by_group([one.at(time, before=before) for one in self.curves])
 
     @property
     def median(self) -> Median | dict[str, Median]:
-        """The first time that at most half survive, with its interval; by group, if any."""
+        """The first time that at most half survive, with its interval; by group, if there are
+        groups."""
         return self._by_group([one.median for one in self.curves])
 
     def _by_group(self, found: Sequence[Any]) -> Any:
@@ -77,9 +78,9 @@ class KaplanMeier:
     def to_pandas(self) -> pandas.DataFrame:
         """Return all curves as a frame: a row for every time at which one may change.
 
-        Of a summary these are the edges of cells: the share that reaches the edge, and in columns
-        ``least`` and ``most`` the two ends between which it lies for certain. ``low`` and ``high``
-        are intervals for each time, ``band_low`` and ``band_high`` hold the whole curve.
+        For a summary these are the edges of cells: the share that reaches the edge, and in columns
+        ``least`` and ``most`` its certain bounds. ``low`` and ``high`` are intervals for each time,
+        ``band_low`` and ``band_high`` hold the whole curve.
         """
         with needed_for("KaplanMeier.to_pandas"):
             import pandas
@@ -95,10 +96,10 @@ class KaplanMeier:
         Parameters
         ----------
         band
-            ``"pointwise"`` intervals, the ``"simultaneous"`` band, or ``"none"``. What a summary
-            leaves open is a darker region.
+            ``"pointwise"`` intervals, the ``"simultaneous"`` band, or ``"none"``. A darker region
+            shows what a summary leaves open.
         name
-            What the legend calls the curve, or stands before the names of groups.
+            The curve's name in the legend, or the text before the names of groups.
         time_label
             The words under the axis, such as ``"days since surgery"``.
         """
@@ -116,7 +117,7 @@ class KaplanMeier:
         Parameters
         ----------
         times
-            Where shares are told, by default at round numbers. Of counts in cells they are the
+            The times of the shares, by default round numbers. For counts in cells they are the
             shares that reach a time, as in ``at(..., before=True)``.
         """
         found: dict[str, Any] = json_value(list_curves(self, times))
@@ -152,14 +153,14 @@ def kaplan_meier(
     missing: str = REFUSE,
     sites: int = 1,
 ) -> KaplanMeier:
-    """Estimate which share of rows survives every time, though some are censored.
+    """Estimate the share of rows that survives every time, though some are censored.
 
     Parameters
     ----------
     time
         The time of every row, from 0 on: an array, a table or the path of a file, as `exact` takes
         them. Or a `Summary` of one column of times in classes 0 and 1, with the events in place of
-        labels: it has curves of its groups, and tells between which values they lie for certain.
+        labels: it has curves of its groups, and certain bounds of them.
     event
         1 where the row failed at its time, 0 where it was censored then; or the name of a column.
     by
@@ -173,7 +174,7 @@ def kaplan_meier(
         ``"refuse"`` rows that lack a value, or ``"drop"`` them, which warns (`RowsDropped`).
     sites
         The number of sites whose rows a summary adds up. Where small counts are hidden, a curve
-        ends where fewer than 10 rows are at risk, or than ``least_cell`` of each site.
+        ends where fewer than 10 rows are at risk, or fewer than ``least_cell`` for each site.
 
     At equal times events come before censorings. The standard error is Greenwood's. The
     simultaneous band is that of equal precision (Nair 1984) on the same scale, from the fifth event
@@ -192,7 +193,7 @@ def kaplan_meier(
         return _read_summary(time, level, whole("The number of sites", sites))
     if sites != 1:
         raise InputError(
-            "Sites add up to a summary, and these are rows: leave {argument} out.", "sites"
+            "Sites belong to a summary, and these are rows: leave {argument} out.", "sites"
         )
     rows = read_rows(time, event, by=by, columns=columns, missing=missing)
     if rows.groups is None:

@@ -1,4 +1,4 @@
-"""How many rows are at risk and fail at every time, and the curve of Kaplan and Meier from them.
+"""The number of rows at risk and of failures at every time, and Kaplan and Meier's curve from them.
 
 At equal times events come before censorings: a row that is censored then was still at risk.
 """
@@ -16,28 +16,28 @@ import numpy as np
 from pairgossip.arrays import FloatArray, distinct
 
 HALF = 0.5 + 1e-9
-"""Share up to which half of the rows have failed: a product that is 1/2 may be rounded up."""
+"""The share up to which half of the rows have failed: a product of 1/2 may be rounded up."""
 _LARGEST_VALUE = 40.0
-"""Critical value of a band beyond which no level asks for one."""
+"""Largest critical value of a band; no usual level needs a larger one."""
 _HALVINGS = 60
-"""Bisections, after which a critical value is as exact as a float."""
+"""Number of bisections, after which a critical value is as exact as a float."""
 
 
 @dataclass(frozen=True)
 class LifeTable:
-    """What happens at every time at which rows fail or are censored."""
+    """The rows at risk, events and censorings at every time of a row."""
 
     times: FloatArray
     at_risk: FloatArray
-    """How many rows have this time or a later one."""
+    """The number of rows with this time or a later one."""
     events: FloatArray
-    """How many of them fail at this time."""
+    """The number of them that fail at this time."""
     censored: FloatArray
-    """How many are censored at this time."""
+    """The number that are censored at this time."""
 
     @classmethod
     def of(cls, time: FloatArray, event: FloatArray, counts: FloatArray | None = None) -> Self:
-        """Count rows; ``counts`` says how often each counts."""
+        """Count rows; each counts as often as ``counts`` says."""
         times = distinct(time)
         counts = np.ones(len(time)) if counts is None else counts
         places = np.searchsorted(times, time)
@@ -78,16 +78,16 @@ def log_log_interval(
 
 
 def least_without_events(at_risk: FloatArray, level: float) -> FloatArray:
-    """Return the lower end of Clopper and Pearson's interval if none of these rows has failed."""
+    """Return the lower end of Clopper and Pearson's interval for rows without a failure."""
     with np.errstate(divide="ignore"):
         return np.power((1 - level) / 2, 1 / at_risk)
 
 
 def find_band_value(ratio: float, level: float) -> float:
-    """Return how many errors a band of equal precision reaches, to hold at all times together.
+    """Return the reach, in errors, of a band of equal precision, so that it holds at all times.
 
-    The curve on its scale, over its error, goes as a Brownian bridge over its own (Nair 1984); the
-    chance that this leaves a band is that of Miller and Siegmund (1982).
+    The curve on its scale, over its error, behaves like a Brownian bridge over its own (Nair 1984);
+    the probability that this leaves a band is that of Miller and Siegmund (1982).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The front door `log_rank`: whether groups of rows fail alike."""
+"""The front door `log_rank`: a test of whether groups of rows fail alike."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from pairgossip.pages.parts import Part
 
 LOG_RANK, GEHAN = "log-rank", "gehan"
-_TELLING = 0.05
-"""Below this p groups are often said to differ: counts that leave p between less and 1 say neither
-that groups differ nor that they may not."""
+_USUAL_P = 0.05
+"""The p below which groups are often said to differ: counts that leave p anywhere between less and
+1 neither say that groups differ nor that they may not."""
 _ROUNDING = 1e-10
-"""Part of the largest variance below which one is rounding: groups never at risk together."""
+"""Share of the largest variance below which one is rounding: such groups are never at risk
+together."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,15 +42,15 @@ class LogRank:
     ----------
     statistic, freedom, p
         The statistic, which has the chi-square law with this freedom if all groups fail alike, and
-        how often it would be as large then.
+        the probability of a statistic as large in that case.
     weights
         ``"log-rank"`` or ``"gehan"``.
     groups, observed, expected
-        The names of the groups, how many events each has, and how many it would have if all failed
-        alike; weighted events for Gehan's test.
+        The names of the groups, the number of their events, and the number expected if all groups
+        failed alike; weighted events for Gehan's test.
     bracket, p_bracket
-        Hold the statistic and the p of all rows, wherever in their cells they are; NaN without
-        cells.
+        Certain bounds of the statistic and the p of all rows, wherever they are in their cells; NaN
+        without cells.
     """
 
     statistic: float
@@ -92,12 +93,12 @@ class LogRank:
 
 
 class Scores(NamedTuple):
-    """What events add up to, by group."""
+    """The sums over events, by group."""
 
     observed: FloatArray
     expected: FloatArray
     variance: FloatArray
-    """The covariances of observed less expected, shape (groups, groups)."""
+    """The covariances of observed minus expected, shape (groups, groups)."""
 
 
 def log_rank(
@@ -115,13 +116,13 @@ def log_rank(
     Parameters
     ----------
     time, event, columns, missing
-        As in `kaplan_meier`. A `Summary` has groups, and strata if any, of its own; its result says
-        between which values the statistic lies for certain.
+        As in `kaplan_meier`. A `Summary` has its own groups, and strata if any; its result has
+        certain bounds of the statistic.
     by
         The group of every row, or the name of a column: two groups or more.
     weights
-        ``"log-rank"`` counts all events alike; ``"gehan"`` counts each as often as rows are at risk
-        (Gehan and Breslow), so that early ones matter most.
+        ``"log-rank"`` counts all events alike; ``"gehan"`` weights each by the number of rows at
+        risk (Gehan and Breslow), so that early ones matter most.
     within
         The stratum of every row: events are compared with rows of the same stratum.
 
@@ -169,7 +170,7 @@ def _test_groups(groups: Sequence[GroupCounts], kind: str) -> LogRank:
     result = _judge(names, found, kind)
     known = all(one.is_known and one.axes[0].ties_known for group in groups for one in group.strata)
     low, high = (result.statistic,) * 2 if known else bound_statistic(ends)
-    if low == 0 and not known and _find_p(high, result.freedom) < _TELLING:
+    if low == 0 and not known and _find_p(high, result.freedom) < _USUAL_P:
         most = "any number" if high == math.inf else f"anything from 0 to {high:.4g}"
         raise InputError(
             f"These counts leave the order of rows so open that the statistic may be {most}, which "
@@ -182,7 +183,7 @@ def _test_groups(groups: Sequence[GroupCounts], kind: str) -> LogRank:
 
 
 def _check_groups(names: Sequence[str], events: float) -> None:
-    """Raise `InputError` unless there are two groups, and events to compare them by."""
+    """Raise `InputError` if there are fewer than two groups, or no events to compare them by."""
     if len(names) < 2:
         what = f"all rows are of group '{names[0]}'" if names else "there are no groups"
         raise InputError(
@@ -190,7 +191,7 @@ def _check_groups(names: Sequence[str], events: float) -> None:
             "by",
         )
     if not events:
-        raise InputError("No row has an event, so that nothing tells how the groups fail.")
+        raise InputError("No row has an event, so nothing shows how the groups fail.")
 
 
 def add_scores(
@@ -201,16 +202,16 @@ def add_scores(
     Parameters
     ----------
     time, event, groups, counts
-        Of every row, and how often it counts.
+        The columns of the rows, and the number of times that each counts.
     kind
-        How events are weighed.
+        The weights of events.
     size
-        How many groups there are.
+        The number of groups.
     """
     times, places = np.unique(time[event > 0], return_inverse=True)
     failed, at_risk = np.zeros((size, len(times))), np.zeros((size, len(times)))
     np.add.at(failed, (groups[event > 0], places), counts[event > 0])
-    reached = np.searchsorted(times, time, side="right")  # how many times a row is at risk
+    reached = np.searchsorted(times, time, side="right")  # the number of times a row is at risk
     stops = np.zeros((size, len(times) + 1))
     np.add.at(stops, (groups, reached), counts)
     at_risk = np.cumsum(stops[:, ::-1], axis=1)[:, ::-1][:, 1:]
@@ -224,7 +225,7 @@ def add_scores(
 
 
 def _judge(names: Sequence[str], parts: Sequence[Scores], kind: str) -> LogRank:
-    """Return the test by the scores of all strata."""
+    """Return the test from the scores of all strata."""
     observed, expected, variance = (sum(part) for part in zip(*parts, strict=True))
     sizes, directions = np.linalg.eigh(np.asarray(variance))
     known = sizes > _ROUNDING * max(float(sizes.max()), 0.0)

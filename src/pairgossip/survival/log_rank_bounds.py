@@ -1,9 +1,10 @@
-"""Between which values the log-rank statistic lies, wherever in their blocks the rows are.
+"""Bounds of the log-rank statistic that hold wherever in their blocks the rows are.
 
-In every cell it is certain of each group how many rows are at risk at least and at most, and so
-which share of those at risk it has when a row fails there. Every event adds one share, and a
-product of two, to the scores and their variance; an event may be in any cell of its block. The sums
-of the ends bound scores and variance for certain, and so the statistic. They need not be attained.
+In every cell, the least and the largest number of rows at risk is certain for each group, and so
+are the bounds of its share of those at risk when a row fails there. Every event adds one share, and
+a product of two, to the scores and their variance; an event may be in any cell of its block. The
+sums of these bounds hold for scores and variance, and so for the statistic. They need not be
+attained.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ScoreEnds(NamedTuple):
 
 
 def bound_scores(groups: Sequence[Blocks], *, is_gehan: bool) -> ScoreEnds:
-    """Bound observed less expected events of every group, and the covariances."""
+    """Bound observed minus expected events of every group, and the covariances."""
     count, tree = len(groups), groups[0].tree
     risk = _AtRisk.of(groups)
     scores, variances = np.zeros((2, count)), np.zeros((2, count, count))
@@ -59,14 +60,15 @@ def _sum_ends(
 
 
 class _AtRisk(NamedTuple):
-    """How many rows of every group are at risk in every cell, shape (groups, cells)."""
+    """The number of rows of every group at risk in every cell, shape (groups, cells)."""
 
     least: FloatArray
     most: FloatArray
     counts_itself: bool
-    """Whether a row in the cell is among the least: then all of the cell are at risk."""
+    """Whether the least number includes a row in the cell: then all rows of the cell are at
+    risk."""
     untied: FloatArray
-    """What is left at least of the variance if all events that may be in a cell are tied."""
+    """The least remaining share of the variance if all events that may be in a cell are tied."""
 
     @classmethod
     def of(cls, groups: Sequence[Blocks]) -> _AtRisk:
@@ -83,7 +85,7 @@ class _AtRisk(NamedTuple):
         return cls(least, most, ties_known, untied)
 
     def share_ends(self, own: int, *, is_gehan: bool) -> _Shares:
-        """Return the ends of shares as an event of a group sees them, who is itself at risk."""
+        """Return the ends of shares at an event of a group, whose row is itself at risk."""
         least, most = self.least.copy(), self.most.copy()
         least[own] = np.maximum(least[own] + (not self.counts_itself), 1.0)
         most[own] = np.maximum(most[own], least[own])
@@ -108,7 +110,7 @@ class _Shares(NamedTuple):
     def list_products(
         self, untied: FloatArray
     ) -> Iterator[tuple[int, int, FloatArray, FloatArray]]:
-        """Return what an event adds to every variance and covariance at least and at most."""
+        """Return the least and largest addition of an event to every variance and covariance."""
         (low, high), (left, right) = self.of_group, self.of_others
         least, most = low * left, high * right
         if self.is_share:  # p (1 - p) is largest at 1/2
@@ -127,10 +129,10 @@ class _Shares(NamedTuple):
 
 
 def bound_statistic(strata: Sequence[ScoreEnds]) -> Ends:
-    """Bound the statistic by the scores of all strata.
+    """Bound the statistic, given bounds of the scores of all strata.
 
-    On the scale of the middle V of the covariances, the true ones are the unit matrix and one
-    whose norm is at most e, that of the largest deviations; so the statistic is between the squared
+    On the scale of the middle V of the covariances, the true ones are the unit matrix plus one
+    whose norm is at most e, that of the largest deviations. So the statistic is between the squared
     length of the scores on this scale over 1 + e, and over 1 - e.
     """
     low, high, least, most = (np.sum(part, axis=0) for part in zip(*strata, strict=True))

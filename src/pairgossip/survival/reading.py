@@ -21,7 +21,7 @@ _QUESTION = "Do the groups fail alike?"
 
 @dataclass(frozen=True, repr=False)
 class SurvivalReading:
-    """Survival curves, and whether their groups fail alike.
+    """Survival curves, and the test of whether their groups fail alike.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class SurvivalReading:
     test
         The log-rank test; None without groups.
     no_test
-        Why there is none though there are groups; empty if there is one.
+        The reason for having no test of the groups; empty if there is a test, or no groups.
     times
-        Where shares are told; None for round times.
+        The times of the shares; None for round times.
     time_label
-        What the time is called.
+        The name of the time.
     """
 
     curves: KaplanMeier
@@ -44,7 +44,7 @@ class SurvivalReading:
     time_label: str = "time"
 
     def parts(self) -> Iterator[Part]:
-        """Return what a page shows."""
+        """Return the parts of a page."""
         yield from self.curves.parts(self.times, time_label=self.time_label)
         if not self.curves.groups:
             return
@@ -60,7 +60,7 @@ class SurvivalReading:
         return {**self.curves.to_dict(self.times), "test": test, "no_test": self.no_test}
 
     def to_html(self, path: str | Path, title: str = "Survival") -> None:
-        """Write the page: one file without script that needs nothing else."""
+        """Write the page: one file without scripts that needs no other file."""
         Page(title, tuple(self.parts())).write(Path(path))
 
     def _repr_html_(self) -> str:
@@ -89,8 +89,8 @@ def read_survival(
 ) -> SurvivalReading:
     """Return the curves of rows or of a summary, and the test of their groups.
 
-    The arguments are those of `kaplan_meier` and `log_rank`. Where the groups cannot be compared
-    the reading says why.
+    The arguments are those of `kaplan_meier` and `log_rank`. If the groups cannot be compared, the
+    reading has the reason.
     """
     rows: dict[str, Any] = {"by": by, "columns": columns, "missing": missing}
     curves = kaplan_meier(time, event, interval=interval, sites=sites, **rows)

@@ -1,4 +1,4 @@
-"""Rows of time, event and group, from whatever the user holds."""
+"""Rows of time, event and group, from any kind of data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SurvivalRows(NamedTuple):
     """1 if the row failed at its time, 0 if it was censored then."""
     groups: IntArray | None
     names: tuple[str, ...]
-    """Those of the groups; empty without groups."""
+    """The names of the groups; empty without groups."""
     strata: IntArray | None
     risk: FloatArray | None
 
@@ -41,10 +41,11 @@ def read_rows(
     within: Any = None,
     risk: Any = None,
 ) -> SurvivalRows:
-    """Return the rows of all columns; raise `InputError` for what is no time to an event."""
+    """Return the rows of all columns; raise `InputError` if they are not times to events."""
     if event is None:
         raise InputError(
-            "Nothing says which rows failed: give {argument}, 1 for an event and 0 where the row "
+            "No argument says which rows failed: give {argument}, 1 for an event and 0 where the "
+            "row "
             "was censored.",
             "event",
         )
@@ -78,7 +79,7 @@ def read_rows(
 
 
 def _refuse_words(event: Any) -> None:
-    """Raise `InputError` if events are told by words: no order of theirs says which is one."""
+    """Raise `InputError` if events are words: these have no order that says which is an event."""
     entries = as_array(event, "event", objects=True)
     plain = entries.dtype.kind in "biuf"
     word = None if plain else next((x for x in entries.ravel().tolist() if type(x) is str), None)
@@ -90,7 +91,7 @@ def _refuse_words(event: Any) -> None:
 
 
 def _check_column(given: Any, name: str, count: int | None) -> FloatArray:
-    """Return one column of finite numbers, of so many rows."""
+    """Return one column of finite numbers, with this number of rows."""
     found = check_data(given, name=name)
     if found.ndim != 1:
         advice = "name it with {argument}" if name == "time" else "choose it"
@@ -134,5 +135,5 @@ def check_groups(names: Sequence[str], rows: Sequence[int]) -> None:
 
 
 def refuse_with_summary(given: dict[str, Any]) -> None:
-    """Raise `InputError` for arguments that a summary knows itself."""
-    refuse_given(given, "A summary knows events, groups and strata of its rows itself")
+    """Raise `InputError` for arguments that a summary already has."""
+    refuse_given(given, "A summary has its events, groups and strata already")

@@ -18,7 +18,7 @@ from pairgossip.survival.life_table import LifeTable
 from pairgossip.survival.rows import check_groups
 
 _FEWEST_SHOWN = 10
-"""Number of rows at risk below which the curve of hidden counts ends: it says little of few."""
+"""Number of rows at risk below which the curve of hidden counts ends: it would say little."""
 
 
 class GroupCounts(NamedTuple):
@@ -32,7 +32,7 @@ class GroupCounts(NamedTuple):
 def read_groups(summary: Summary, *, within: bool) -> list[GroupCounts]:
     """Return the counts of every group; raise `InputError` for counts of something else.
 
-    ``within`` tells whether strata stay apart.
+    ``within`` says whether strata stay separate.
     """
     if summary.classes != (0.0, 1.0):
         raise InputError(
@@ -43,7 +43,7 @@ def read_groups(summary: Summary, *, within: bool) -> list[GroupCounts]:
         )
     if len(summary.cells) > 1 and not summary.has_events:
         raise InputError(
-            "A curve is of one column of times, and this summary has two: summarize the times "
+            "A curve takes one column of times, and this summary has two: summarize the times "
             "alone."
         )
     if not summary.rows:
@@ -55,10 +55,10 @@ def read_groups(summary: Summary, *, within: bool) -> list[GroupCounts]:
 
 
 def _split(summary: Summary, group: str | None, *, within: bool) -> Iterator[Blocks]:
-    """Return the counts of a group, those of every stratum apart if they are asked for."""
+    """Return the counts of a group, by stratum if these stay separate."""
     part = summary.select(group, within=within)
     sums = part.layout.read_sums(np.append(part.rows, part.counts.ravel()))
-    blocks = sums.tables[0].choose(len(summary.cells) - 1)  # the outcome comes after a prediction
+    blocks = sums.tables[0].choose(len(summary.cells) - 1)  # times come after a prediction
     _check_times(blocks)
     tables = [blocks.counts] if part.strata is None else np.moveaxis(blocks.counts, 1, 0)
     yield from (replace(blocks, axes=blocks.axes[:2], counts=one) for one in tables)
@@ -69,14 +69,14 @@ def _check_times(blocks: Blocks) -> None:
     low = blocks.axes[0].ends[0][blocks.tree.boxes[0][:, 0]]
     if (blocks.by_class[:, low < 0] > 0).any():
         raise InputError(
-            "Times are from 0 on, but these counts are of cells that begin below: give {argument} "
+            "Times are from 0 on, but the cells of these counts begin below: give {argument} "
             "from 0 on.",
             "cells",
         )
 
 
 def place_times(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return times, events and how often each counts, of rows that have these counts."""
+    """Return times, events and the number of times that each counts, for rows with these counts."""
     rows, counts = place_points(blocks)
     return rows[:, 0], rows[:, 1], counts
 
@@ -84,8 +84,8 @@ def place_times(blocks: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
 def find_end(summary: Summary, axis: Axis, table: LifeTable, sites: int) -> float:
     """Return the last time at which the curve of a summary is known.
 
-    Of rows counted as they are this is the end of the last cell with rows. Hidden counts say little
-    of the last few rows, so that their curve ends before.
+    For plain counts this is the end of the last cell with rows. Hidden counts say little about
+    the last few rows, so their curve ends before.
     """
     low, high = axis.ends
     if summary.least_cell == 1:

@@ -1,14 +1,14 @@
-"""Uno's concordance: pairs weigh what the censoring of rows has made rare.
+"""Uno's concordance: pairs are weighted to make up for those lost to censoring.
 
 With G the Kaplan-Meier curve of censoring, a pair whose earlier time t is an event before the
-truncation weighs G(t-)^-2. For given weights the index is a quotient of two averages over pairs,
-and Hoeffding's projection tells what every row adds to it. A row also moves G: with y rows at risk
-of being censored at u, of which c are, it adds to log G(t-) the sum over u < t of
+truncation has the weight G(t-)^-2. For given weights the index is a quotient of two averages over
+pairs, and Hoeffding's projection gives the contribution of every row. A row also moves G: if y rows
+are at risk of being censored at u, and c of them are, it adds to log G(t-) the sum over u < t of
 
     -(1{censored at u} - 1{at risk at u} c/y) / (y - c),
 
-the derivative of log(1 - c/y), and -2 times that to the logarithm of every weight. The two add up
-in the error.
+the derivative of log(1 - c/y), and -2 times that to the logarithm of every weight. Both
+contributions add up in the error.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from pairgossip.survival.life_table import LifeTable
 
 
 def project_uno(time: FloatArray, event: FloatArray, risk: FloatArray, last: float) -> Projection:
-    """Return Uno's index, and what every row adds to it."""
+    """Return Uno's index, and the contribution of every row."""
     table = LifeTable.of(time, event)
     places = np.searchsorted(table.times, time)
-    # Events come first, so that those of the same time are no longer at risk of being censored.
+    # Events come first, so at the same time they are no longer at risk of being censored.
     at_risk = table.at_risk - table.events
     hazard = table.censored / np.maximum(at_risk, 1.0)
     followed = np.concatenate([[1.0], np.cumprod(1 - hazard)[:-1]])[places]
@@ -40,7 +40,7 @@ def project_uno(time: FloatArray, event: FloatArray, risk: FloatArray, last: flo
         agree, beyond = _find_later(rows)
         if not weights @ beyond > 0:
             raise InputError(
-                "No event before the truncation has a row with a later time: no pair tells which "
+                "No event before the truncation has a row with a later time: no pair shows which "
                 "row failed first."
             )
         found = project(Pairs(rows, _kernel()))
@@ -53,10 +53,10 @@ def project_uno(time: FloatArray, event: FloatArray, risk: FloatArray, last: flo
 def _add_by_censoring(
     table: LifeTable, hazard: FloatArray, places: IntArray, moves: FloatArray, event: FloatArray
 ) -> FloatArray:
-    """Return what every row adds through the weights, whose logarithms move the index so."""
+    """Return each row's contribution through the weights, whose logarithms change the index."""
     moved = np.bincount(places, moves)
     later = np.cumsum(moved[::-1])[::-1] - moved
-    # Where no row is left, no event comes later.
+    # If no row remains, no event comes later.
     left = np.maximum(table.at_risk - table.events - table.censored, 1.0)
     scale = later / left
     expected = np.cumsum(scale * hazard)
@@ -65,7 +65,7 @@ def _add_by_censoring(
 
 
 def order_times(time: FloatArray, event: FloatArray) -> FloatArray:
-    """Return the ranks of times, where an event comes before what is censored then."""
+    """Return the ranks of times, where an event comes before a censoring at the same time."""
     order = np.lexsort((-event, time))
     is_new = np.diff(time[order], prepend=-1.0) != 0
     is_new |= np.diff(event[order], prepend=-1.0) != 0
@@ -94,7 +94,7 @@ def _weigh_comparable(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _weigh_agreeing(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return it where the later row has the larger prediction, and half of it for a tie."""
+    """Return this weight if the later row has the larger prediction, and half of it for a tie."""
     order = np.sign(second[:, 0] - first[:, 0]) * np.sign(second[:, 1] - first[:, 1])
     return _weigh_comparable(first, second) * (1 + order) / 2
 
@@ -117,7 +117,7 @@ def _find_later(data: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _agreeing(data: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weigh for every row the later ones that agree, and by theirs the earlier ones."""
+    """Sum the weights of the later rows that agree with every row, and of the earlier ones."""
     prediction, order = data[:, 0], data[:, 1]
     below = weights * data[:, 2]
     alike = weigh_beyond(order, prediction, weights, below)
@@ -128,7 +128,7 @@ def _agreeing(data: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _beyond(data: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weigh for every row all later ones, and by theirs the earlier ones."""
+    """Sum the weights of all later rows of every row, and of the earlier ones."""
     places = data[:, 1].astype(np.int64)
     later, earlier = (
         np.bincount(places, one).astype(np.float64) for one in (weights, weights * data[:, 2])

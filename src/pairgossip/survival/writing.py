@@ -1,4 +1,4 @@
-"""Curves and tests for people: tables of text, parts of a page, and figures by name."""
+"""Curves and tests for readers: tables of text, parts of a page, and figures by name."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def _is_open(curve: Curve, times: Sequence[float]) -> bool:
 
 
 def _write_times(low: float, high: float) -> str:
-    """Return the ends of a median, of which the upper one or both may not be reached."""
+    """Return the text of the ends of a median; the upper one or both may not be reached."""
     if math.isfinite(high):
         return f"{low:.4g} to {high:.4g}"
     return f"{low:.4g} or later" if math.isfinite(low) else "not reached"
 
 
 def choose_times(made: KaplanMeier, times: Sequence[float] | None) -> list[float]:
-    """Return the times that are asked for, or else those of the picture's axis but 0."""
+    """Return the given times, or by default those of the picture's axis except 0."""
     if times is None:
         return [one for one in choose_ticks(made.curves).tolist() if one > 0]
     return [real("A time", one, 0.0, np.inf) for one in times]
@@ -123,14 +123,14 @@ def lay_curves(made: KaplanMeier, times: Sequence[float] | None, time_label: str
 
 
 def _write_share(share: Survival, *, has_bounds: bool) -> list[str]:
-    """Return the number at risk, the share, its interval and its bracket; nothing for unknown."""
+    """Return the number at risk, the share, its interval and its bracket; "" for unknown ones."""
     ends = [share.interval, share.bracket][: 1 + has_bounds]
     texts = ("" if math.isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in ends)
     return [f"{share.at_risk:,}", f"{share.survival:.3f}", *texts]
 
 
 def name_test(test: LogRank) -> str:
-    """Return the name of a test as a sentence begins with it."""
+    """Return the name of a test, as the beginning of a sentence."""
     return f"{_TESTS[test.weights]} test"
 
 
@@ -140,7 +140,7 @@ def show_scores(test: LogRank) -> Table:
         (name, *(f"{one:,.2f}" for one in numbers))
         for name, *numbers in zip(test.groups, test.observed, test.expected, strict=True)
     )
-    title = "Events, and how many if all failed alike"
+    title = "Events, and the number expected if all failed alike"
     return Table(("group", "observed", "expected"), tuple(lines), title)
 
 

@@ -1,1 +1,1 @@
-"""Rows that come in batches, counted per cell: nothing else is kept of them."""
+"""Rows that come in batches, counted per cell; nothing else is kept of them."""

@@ -19,14 +19,14 @@ from pairgossip.summaries.counting.placing import Placing, add_rows
 from pairgossip.summaries.row_digest import RowDigest
 
 _SAMPLE = 12
-"""How many rows show what a kernel makes of them."""
+"""The number of rows of each class on which a kernel checks the classes."""
 
 
 class Counter:
     """Rows by the entries of factors and by cells, which is all that is kept of them.
 
-    Several of them, such as one per thread, are joined by `join`. Pickled, they can be joined but
-    not added to: where cells are is known at both ends.
+    Several counters, such as one per thread, are joined by `join`. A pickled counter can be joined
+    but takes no more rows: both ends know the cells.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Counter:
     tables
         The columns that are counted together, table by table.
     factors
-        By name, those of which every combination of entries is counted apart.
+        The factors by name; every combination of their entries is counted separately.
     digest
-        What takes the rows that are counted, to know them again; None for nothing.
+        The digest of the rows that are counted, to recognize them; None for no digest.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Counter:
     def add(self, columns: Sequence[FloatArray], codes: Sequence[IntArray]) -> bool:
         """Add rows by their columns and the numbers of their entries; return whether all have both.
 
-        If some have not, none is added.
+        If some have not, no row is added.
         """
         count = len(columns[0])
         loops = find_counters(self.rows + count)
@@ -89,7 +89,7 @@ class Counter:
         return places[0] if len(places) == 1 else np.ravel_multi_index(tuple(places), shape)
 
     def _grow(self) -> None:
-        """Make room for entries that are new."""
+        """Make room for new entries."""
         leading = tuple(map(len, self.factors.values()))
         if leading == self.counts[0].shape[:-1]:
             return
@@ -114,7 +114,7 @@ class Counter:
         return empty
 
     def merge(self, other: Counter) -> None:
-        """Add the rows of a counter that has numbered entries by itself."""
+        """Add the rows of a counter with its own numbers of entries."""
         places = []
         for name, factor in other.factors.items():
             own = self.factors[name]
@@ -155,12 +155,12 @@ class Counter:
         return found
 
     def entries(self, name: str) -> list[Any]:
-        """Return the entries of a factor that rows have, in the order in which they came."""
+        """Return the entries of a factor that rows have, in the order of arrival."""
         items = self.factors[name].items
         return [items[number] for number in self.used(list(self.factors).index(name))]
 
     def used(self, at: int) -> list[int]:
-        """Return the numbers of the entries that rows have, in the order in which they came."""
+        """Return the numbers of the entries that rows have, in the order of arrival."""
         counts = self.counts[0]
         others = tuple(axis for axis in range(counts.ndim) if axis != at)
         return np.flatnonzero(counts.sum(axis=others)).tolist()

@@ -1,4 +1,4 @@
-"""The classes, groups, strata and weights of rows, numbered as they come."""
+"""The classes, groups, strata and weights of rows, numbered in the order of arrival."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from pairgossip.kernels.data import format_label
 from pairgossip.rows.columns import Coded, Ordered, as_array, as_coded, is_missing, join_orders
 from pairgossip.summaries.heads import ALL_WEIGHTS
 
-_FEW = 1 << 16
-"""Whole numbers in a range of this many are looked up in a table."""
+_TABLE_RANGE = 1 << 16
+"""Largest range of whole numbers that are looked up in a table."""
 _MOST_CLASSES = 64
-"""Largest number of different labels; more are a column, which has cells."""
+"""Largest number of different labels; a column with more of them needs cells."""
 
 
 class Factor:
-    """The different entries of a column, numbered in the order in which they come.
+    """The different entries of a column, numbered in the order of arrival.
 
     Parameters
     ----------
     listed
-        All entries that there may be, in the order of their numbers; None for any.
+        All possible entries, in the order of their numbers; None for any.
     spell
-        What stands for an entry, such as its name: entries that are spelled alike are one.
+        The function that gives the spelling of an entry, such as its name: entries of the same
+        spelling are one.
     check
-        What looks at an entry that is new, and returns whether it may be one.
+        The function that says whether a new entry is allowed.
     """
 
     def __init__(
@@ -46,7 +47,8 @@ class Factor:
         self._numbers: dict[Any, int] = {}
         self._listed, self._spell, self._check = listed, spell, check
         self._known: tuple[NDArray[Any], IntArray] | None = None
-        """Numbers among the entries that were looked up, rising, and what they are numbered as."""
+        """The numbers among the entries that were looked up, in ascending order, and their
+        codes."""
         self._is_open = True
         for one in listed or ():
             self.find(one)
@@ -60,7 +62,7 @@ class Factor:
         return len(self.items)
 
     def find(self, item: Any) -> int:
-        """Return the number of an entry; -1 for what is missing or cannot be one."""
+        """Return the number of an entry; -1 for one that is missing or not allowed."""
         if is_missing(item) or (isinstance(item, str) and not item.strip()):
             return -1
         key = item if self._spell is None else self._spell(item)
@@ -89,14 +91,14 @@ class Factor:
             return bits if numbers == [0, 1] else np.array(numbers)[bits]
         if array.dtype.kind in "iu" and len(array):
             low, high = int(array.min()), int(array.max())
-            if high - low < _FEW:
+            if high - low < _TABLE_RANGE:
                 return self._code_offsets(array.astype(np.int64) - low, low)
         if array.dtype.kind in "iuf":
             return self._code_numbers(array)
         entries = array.tolist()
         try:
             table = {one: self.find(one) for one in dict.fromkeys(entries)}
-        except TypeError:  # a list, or what else cannot be an entry
+        except TypeError:  # a list, or something else that cannot be an entry
             return np.full(len(entries), -1)
         return np.fromiter(map(table.__getitem__, entries), np.int64, len(entries))
 
@@ -111,7 +113,8 @@ class Factor:
         return numbers[codes]
 
     def add_order(self, order: Sequence[Any] | None) -> None:
-        """Note the order of the categories of some rows; raise `InputError` for another one."""
+        """Note the order of the categories of some rows; raise `InputError` for a different
+        order."""
         if order is not None:
             self.order = list(join_orders(self.order or (), order, "A column"))
 
@@ -124,7 +127,7 @@ class Factor:
         return numbers[offsets]
 
     def _code_numbers(self, array: NDArray[Any]) -> IntArray:
-        """Number any numbers, those that were seen before by a search among them."""
+        """Number any numbers; those seen before are found by a search."""
         if self._known is None:
             self._look_up(array)
         assert self._known is not None
@@ -167,4 +170,4 @@ CHECKS: dict[str, Callable[[str, Any, Factor], bool]] = {
     "strata": _check_name,
     "weights": _check_weight,
 }
-"""What looks at new entries of factors, and returns whether they may be such."""
+"""The functions that say whether a new entry of a factor is allowed."""

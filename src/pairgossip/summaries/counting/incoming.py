@@ -1,4 +1,4 @@
-"""What arguments hold of every row, some rows at a time: as it comes, or looked at with care."""
+"""The entries that arguments hold for every row, in parts: as they come, or checked in full."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from pairgossip.rows.rows import AskedColumns, Chosen, Describe, ask_columns
 from pairgossip.text import format_count, format_rows
 
 Roles = Mapping[str, Any]
-"""By the names of arguments such as labels, what they hold of some rows."""
+"""The entries of some rows, by the names of arguments such as labels."""
 
 
 class Rows(NamedTuple):
-    """Some rows, complete unless they are as they came."""
+    """Some rows, complete if they were checked."""
 
     columns: list[FloatArray]
     """The columns of the data."""
     roles: Roles
     describe: Describe
-    """Names rows where they were before some were left out."""
+    """Return the places of rows in the data, before some were left out."""
     owners: Mapping[str, str] = {}
-    """What messages call columns that arguments name."""
+    """The names in messages of columns that arguments name."""
 
 
 class Lost(NamedTuple):
@@ -42,7 +42,7 @@ class Lost(NamedTuple):
 
 
 class Part:
-    """Some rows of what was given."""
+    """Some rows of the data."""
 
     def __init__(
         self, incoming: Incoming, frame: Frame | None, given: Roles, first: int, size: int
@@ -53,7 +53,7 @@ class Part:
         self.steps = size if frame is None else frame.steps
 
     def read(self) -> Rows | None:
-        """Return rows as they came, which the count will look at; None where nothing would."""
+        """Return rows as they came, which the count will check; None if only a full check can."""
         asked = self._incoming.asked
         if asked is None or self._frame is None:
             return None
@@ -63,7 +63,7 @@ class Part:
         return Rows(frame.read_numbers(asked.places), given | roles, frame.describe)
 
     def read_with_care(self, missing: str, classes: Any) -> tuple[Rows, Lost]:
-        """Return complete rows; raise `InputError` for what is wrong with others."""
+        """Return complete rows; raise `InputError` for errors in others."""
         read = self._choose()
         if classes is not None and "labels" in read.columns:
             owner = f"{name} holds" if (name := read.owners.get("labels")) else "labels hold"
@@ -98,14 +98,14 @@ class Part:
 
 
 class Incoming:
-    """All that arguments hold of every row.
+    """All entries that arguments hold for every row.
 
     Parameters
     ----------
     given
-        By the names of arguments, the data first; text is the name of a column of the data.
+        The arguments by name, the data first; text is the name of a column of the data.
     columns
-        The columns of the data itself; None for all that no other argument names.
+        The columns of the data itself; None for all columns that no other argument names.
     words
         Known labels.
     """
@@ -129,7 +129,7 @@ class Incoming:
         self.total, self.title, self.is_once = source.total, source.title, source.is_once
 
     def owner(self, at: int) -> str:
-        """Return what messages call a column of the data, at the beginning of a sentence."""
+        """Return a column's name in messages, as the beginning of a sentence."""
         if self.asked is None:
             return f"Column {at}"
         return self.asked.source.owner(self.asked.places[at])
@@ -161,7 +161,7 @@ class Incoming:
             self._check_lengths(self._given, rows)
 
     def _check_lengths(self, given: Roles, count: int) -> None:
-        """Raise `InputError` unless there is one entry per row."""
+        """Raise `InputError` if a role does not have one entry per row."""
         for name, column in given.items():
             if name == "data":
                 continue

@@ -1,4 +1,4 @@
-"""Which cell a number is in, and how many rows each cell has: by NumPy, or by compiled loops."""
+"""The cells of numbers, and the number of rows of each cell, by NumPy or by compiled loops."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.counts.axes import Axis, Labels
 
 _UNEVEN = 8
-"""Slots per cell where cells are of different widths."""
+"""Number of slots per cell where cells have different widths."""
 _MOST_SLOTS = 1 << 20
-"""Largest number of slots; a table of more leaves the cache of a processor."""
+"""Largest number of slots; a larger table exceeds the cache of a processor."""
 
 
 class Placing:
     """The cells of a column, ready for many values.
 
-    The range is cut into even slots. Numbers and slots rise together, so that the slots of an edge
-    and of the number just below it tell of every slot which cells its numbers may be in: one or two
-    where cells are even, else a search between the two ends is left.
+    The range is cut into even slots. Numbers and slots rise together, so the slots of an edge and
+    of the number just below it give the possible cells of each slot's numbers: one or two where
+    cells are even; otherwise a search between the two ends remains.
     """
 
     def __init__(self, axis: Axis) -> None:
@@ -39,7 +39,7 @@ class Placing:
         self.first = (np.searchsorted(before, every) - 1).clip(0).astype(np.int32)
         self.last = (np.searchsorted(at, every, side="right") - 1).astype(np.int32)
         self.mode = min(int((self.last - self.first).max()), 2)
-        """Most edges in a slot, 2 for more, as the compiled loop takes it."""
+        """Most edges in a slot, or 2 for more, as the compiled loop takes it."""
 
     def _scale(self, places: FloatArray, cells: int) -> tuple[float, int]:
         """Return the number of slots per unit, and the number of slots."""
@@ -58,7 +58,7 @@ class Placing:
         return ((values - self.low) * self.scale).astype(np.int64)
 
     def find_cells(self, values: FloatArray, loops: Any) -> NDArray[np.int32] | None:
-        """Return the cell of every value, by compiled loops if there are any.
+        """Return the cell of every value, by compiled loops if they are installed.
 
         None if a value is in no cell.
         """

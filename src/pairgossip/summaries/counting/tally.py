@@ -1,4 +1,4 @@
-"""One pass over all rows: in batches, in several threads, and with care where rows need it."""
+"""One pass over all rows: in batches, in several threads, and with full checks where needed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pairgossip.summaries.counting.incoming import Incoming, Lost, Part, Rows
 _State = TypeVar("_State")
 
 _LARGEST_SAMPLE = 1 << 20
-"""Rows of which quantiles are those of all; of more, they are those of evenly spaced ones."""
+"""Number of rows up to which quantiles use all of them; beyond, they use evenly spaced ones."""
 ROLES = {"classes": "labels", "groups": "by", "strata": "within", "weights": "weights"}
 """The arguments that hold the entries of factors."""
 Refuse = Callable[[Rows, dict[str, Any], list[FloatArray]], InputError]
-"""Say why some of these rows, with the entries of their factors, cannot be counted."""
+"""Return the error for rows that cannot be counted, given the entries of their factors."""
 
 
 class Extent:
-    """Where the numbers of a column are."""
+    """The range of the numbers of a column, and a sample of them."""
 
     def __init__(self) -> None:
         self.low, self.high, self.is_whole, self.rows = np.inf, -np.inf, True, 0
@@ -36,7 +36,7 @@ class Extent:
         self._stride = 1
 
     def add(self, column: FloatArray) -> None:
-        """Look at the numbers that follow."""
+        """Add the numbers that follow."""
         self.low, self.high = min(self.low, column.min()), max(self.high, column.max())
         self.is_whole = self.is_whole and bool((column == np.rint(column)).all())
         self._sample.append(column[-self.rows % self._stride :: self._stride].copy())
@@ -46,14 +46,14 @@ class Extent:
             self._stride *= 2
 
     def merge(self, other: Extent) -> None:
-        """Look at what others have seen; of theirs and of these no values are kept."""
+        """Add the range of another extent; the result has no values."""
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.is_whole, self.rows = self.is_whole and other.is_whole, self.rows + other.rows
         self._sample.clear()
 
     @property
     def values(self) -> FloatArray:
-        """All numbers; of many, the extremes and evenly spaced ones."""
+        """All numbers; if there are many, the extremes and evenly spaced ones."""
         ends = [] if self._sample and self._stride == 1 else [[self.low, self.high]]
         return np.concatenate([*self._sample, *ends])
 
@@ -70,11 +70,11 @@ class Tally:
     has_label_column
         Whether the last column of the data is the label.
     missing, classes
-        What happens to rows that lack an entry, and the labels that there may be.
+        The treatment of rows that lack an entry, and the possible labels.
     refuse
-        What says why rows cannot be counted.
+        The function that returns the error for rows that cannot be counted.
     n_jobs, progress
-        How many threads read and count, and how they tell of it.
+        The number of threads that read and count, and the way to show progress.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Tally:
         self._lost: list[tuple[int, Lost]] = []
 
     def find_extents(self, columns: int) -> list[Extent]:
-        """Return where the numbers of the columns are."""
+        """Return the extents of the columns."""
         factors: dict[str, Factor] = {}
         extents: list[Extent] = []
 
@@ -124,7 +124,7 @@ class Tally:
     def count(
         self, empty: Callable[[dict[str, Factor]], Counter], check: Callable[[Counter], None]
     ) -> Counter:
-        """Return the rows, counted.
+        """Return the counts of the rows.
 
         Parameters
         ----------
@@ -178,11 +178,11 @@ class Tally:
 
     @property
     def dropped(self) -> int:
-        """How many rows were left out in the last pass."""
+        """The number of rows left out in the last pass."""
         return sum(lost.rows for _, lost in self._lost)
 
     def check(self) -> RowsDropped | None:
-        """Raise `InputError` if no rows were kept; return a warning of those left out."""
+        """Raise `InputError` if no rows were kept; return a warning about those left out."""
         self._incoming.check_length(self._rows)
         if not self._rows:
             raise InputError("data is empty: give at least one observation.")
@@ -198,7 +198,7 @@ class Tally:
         work: Callable[[_State, Part], None],
         doing: str,
     ) -> list[_State]:
-        """Do work on all rows; begin again where text was taken for numbers."""
+        """Do work on all rows; begin again if text was taken for numbers."""
         total, title = self._incoming.total, f"{doing} {self._incoming.title}"
         show = None if callable(self._show) and doing != "counting" else self._show
         while True:
