@@ -181,7 +181,7 @@ def test_a_general_loss_has_features_of_one() -> None:
 def test_private_reports_and_wrong_scales_are_refused() -> None:
     reports = RandomizedResponse(4.0, 3, (-4, 4), classes=(0, 1))
     with pytest.raises(
-        InputError, match="takes the noise of private reports for slopes: use step="
+        InputError, match="mistakes the noise of private reports for slopes: use step="
     ):
         minimize(FEATURES[:, :1], LABELS, privacy=reports, step=adaptive())
     private = minimize(FEATURES[:, :1], LABELS, privacy=reports, iterations=50, seed=0)

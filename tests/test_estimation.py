@@ -145,7 +145,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"privacy": pg.privacy.RandomizedResponse(1.0, 4, (0, 9)), "within": DATA > 1},
-        r"^Private reports do not tell which pairs count: leave within= out\.$",
+        r"^Private reports do not show which pairs count: leave within= out\.$",
     ),
     ({"method": "u2", "clock": "async"}, r"^Method 'u2' has no asynchronous form"),
     ({"graph": 3}, r"^The graph must be a pairgossip Graph or the name of a family, not int"),

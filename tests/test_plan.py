@@ -87,7 +87,7 @@ def relative_error(row: PlannedMethod, factor: float, trials: int = 40, **change
 @pytest.mark.parametrize("name", ["sketch (ordered)", "sketch (random)", "sketch (continuized)"])
 def test_averaging_takes_as_long_as_planned(gini: Plan, name: str) -> None:
     row = find(gini, name)
-    assert row.basis == "simulated"  # when all nodes know where the rows lie
+    assert row.basis == "simulated"  # when all nodes know the range of the rows
     assert relative_error(row, 1.1) < gini.error < relative_error(row, 0.9)
 
 

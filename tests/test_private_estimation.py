@@ -280,7 +280,7 @@ def test_many_rows_are_predicted_from_the_reference() -> None:
     ("options", "sentence"),
     [
         ({"privacy": 1.0}, "Privacy is a mechanism such as .* not float"),
-        ({"method": "u1"}, "Method 'u1' .* hangs on one private report"),
+        ({"method": "u1"}, "Method 'u1' .* depends on one private report"),
         ({"engine": "fused"}, "use engine='tokens'"),
         ({"labels": LABELS}, "declares no classes"),
         ({"privacy": RandomizedResponse(1.0, 4, (0, 0.5))}, r"outside \[0, 0.5\]"),

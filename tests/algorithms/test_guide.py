@@ -111,7 +111,7 @@ def test_theory_refuses_and_figures_leave_it_out() -> None:
 def test_clocks_and_orders_it_does_not_have_are_refused() -> None:
     with pytest.raises(InputError, match=f"Method '{NAME}' has no asynchronous form"):
         estimated(clock="async")
-    with pytest.raises(InputError, match=f"Method '{NAME}' knows one order of update"):
+    with pytest.raises(InputError, match=f"Method '{NAME}' has one order of update"):
         estimated(order="exchange-first")
 
 

@@ -136,7 +136,7 @@ def test_whole_numbers_stay_as_they_are() -> None:
         (lambda: c.Even(0, 1, 3).at(0.1, 0.2), "2 thresholds take 4 cells, and here are 3: give"),
         (
             lambda: c.Whole(0, 9).at(3.3),
-            "Threshold 3.3 does not fit Whole(0, 9): give a whole number from 0 to 9, or the middle",
+            "Threshold 3.3 does not fit Whole(0, 9): give a whole number from 0 to 9, or the",
         ),
         (
             lambda: c.Whole(0, 9).at(10),

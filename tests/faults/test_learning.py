@@ -192,7 +192,7 @@ def test_a_fit_goes_on_with_the_same_faults(clock: str) -> None:
         ("crashed=1", {"clock": "sync"}, "all nodes act at every iteration"),
         ("liars=1", {"clock": "sync"}, "exchanges are whole, and without liars"),
         ("loss=0.1", {"method": "sketch", "step": None, "clock": "sync"}, "to the last digit"),
-        ("churn=0.001/10", {}, "nobody meets"),
+        ("churn=0.001/10", {}, "no two meet"),
         ("liars=16", {}, "Every node lies"),
         ("liars=[16]", {}, "outside the nodes 0 to 15"),
     ],

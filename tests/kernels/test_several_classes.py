@@ -242,7 +242,7 @@ def test_what_knows_sums_or_reports_only_refuses_it() -> None:
     with pytest.raises(pg.InputError, match="'hand-till' has no sketch"):
         pg.estimate(ROWS, "hand-till", "complete", labels=KINDS, method="sketch")
     reports = pg.privacy.RandomizedResponse(2.0, (4, 4, 4), [(-6, 6)] * 3, classes=(0, 1, 2))
-    with pytest.raises(pg.InputError, match="which reports of all columns together would drown"):
+    with pytest.raises(pg.InputError, match="and reports of all columns together would drown"):
         pg.estimate(ROWS, "hand-till", "complete", labels=KINDS, privacy=reports)
 
 

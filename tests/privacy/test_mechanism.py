@@ -258,7 +258,7 @@ UNIT = (0.0, 1.0)
             "epsilon is 2.9e-09, shared by 3 columns, so small that reports would say nothing at "
             "all: give a number from 3e-09 to 40, such as 1.",
         ),
-        ({"bins": (4, 1)}, "One bin tells nothing about a value"),
+        ({"bins": (4, 1)}, "One bin says nothing about a value"),
         ({"bins": 2.5}, "must be a whole number >= 2, not 2.5"),
         ({"bins": "16"}, "must be a whole number >= 2, not '16'"),
         ({"bins": 2**21}, "2,097,152 bins would drown every report"),

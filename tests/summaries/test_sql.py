@@ -387,7 +387,7 @@ def test_wrong_heads() -> None:
         (lambda: pg.Summary.of("gini", "w", cells=cells), "Unknown kind of statistic 'w'"),
         (lambda: pg.Summary.of("gini", cells=c.Quantiles(4)), "Quantiles.4. has no edges before"),
         (lambda: pg.Summary.of("gini", cells=cells, weights=[0, 1]), "A weight"),
-        (lambda: pg.Summary.of("gini", cells=cells, least_cell=2), "Two rows in a cell tell"),
+        (lambda: pg.Summary.of("gini", cells=cells, least_cell=2), "Two rows in a cell reveal"),
         (lambda: pg.Summary.of("gini", cells=cells, groups=["f"]), "Labels need at least two gro"),
         (lambda: pg.Summary.of("kendall", cells=c.Even(0, 1, 2000)), "A summary has at most 1,04"),
     ]

@@ -63,8 +63,8 @@ def summary(**more: Any) -> pg.Summary:
         ),
         (
             lambda: S.kaplan_meier(T),
-            "No argument says which rows failed: give event=, 1 for an event and 0 where the row was "
-            "censored.",
+            "No argument says which rows failed: give event=, 1 for an event and 0 where the row "
+            "was censored.",
         ),
         (
             lambda: S.kaplan_meier({"a": T, "b": T, "e": E}, "e"),

@@ -212,7 +212,7 @@ def test_the_exact_error_of_averaging_is_theory() -> None:
     assert theory["error"][-1] < theory["error"][0]
     flooding = one_run(kernel="gini", graph="cycle", method="sketch", iterations="1000").theory()
     # No range can be declared in the page.
-    assert flooding == {"absent": "Theory does not know when all nodes know where the rows lie."}
+    assert flooding == {"absent": "Theory does not know when all nodes know the range of the rows."}
 
 
 def test_theory_is_that_of_the_run() -> None:

@@ -157,7 +157,7 @@ def test_hostile_names_stay_text(served: Served) -> None:
 
 
 def test_an_upload_may_not_be_too_large(served: Served) -> None:
-    sentence = "That is too large: at most 8 MiB are taken."
+    sentence = "That is too large: at most 8 MiB are accepted."
     answer = served.upload(b"a\n" + b"1" * LARGEST_UPLOAD)
     assert (answer.status_code, answer.json()["error"]) == (413, sentence)
 

@@ -1,4 +1,4 @@
-"""How many bins: few are biased, many are noisy."""
+"""The choice of the number of bins: few bins give bias, and many give noise."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from pairgossip.privacy.response import Classes
 
 _CANDIDATES = (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256)
 _LARGEST_COMPARED = 512
-"""Cells of a candidate: with more of them, comparing candidates takes long."""
-_HOPELESS = 10.0
-"""Noise this many times the smallest error ends the comparison."""
+"""Largest number of cells of a candidate: with more, comparing candidates takes long."""
+_ENDING_NOISE = 10.0
+"""Noise, in units of the smallest error, above which the comparison ends."""
 _UNIFORM_ROWS = 2520
-"""Rows that stand for a uniform distribution; most small numbers of bins divide it."""
+"""Number of rows for a uniform distribution; most small numbers of bins divide it."""
 
 
 @dataclass(frozen=True, eq=False)
 class BinAdvice:
-    """How many bins to take, and what every number of bins is expected to cost.
+    """The advised number of bins, and the expected error of every number of bins.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class BinAdvice:
         The numbers of bins that were compared.
     bias, standard_errors, errors
         For each of them: the bias of binning, the standard error of the noise, and the root mean
-        squared error they make together.
+        squared error of both together.
     """
 
     bins: int
@@ -52,7 +52,7 @@ class BinAdvice:
 
     @property
     def error(self) -> float:
-        """The predicted error of the number of bins advised."""
+        """The predicted error of the advised number of bins."""
         return float(self.errors.min())
 
     def __str__(self) -> str:
@@ -79,20 +79,20 @@ def advise_bins(
 ) -> BinAdvice:
     """Choose the number of bins by the predicted mean squared error.
 
-    The error is the bias of binning and the exact variance of n reports, for observations
-    distributed as a sample, or uniformly. The sample must be public: old data, or a guess, not
+    The error is the bias of binning and the exact variance of n reports, for observations with the
+    distribution of a sample, or a uniform one. The sample must be public: old data, or a guess, not
     the data to be protected.
 
     Parameters
     ----------
     n, epsilon
-        How many observations will be reported, and how privately.
+        The number of observations to report, and the guarantee for each.
     kernel, target
         The statistic.
     range, classes, rounding, together
         As for `RandomizedResponse`; every column but the label gets the same number of bins.
     sample, labels
-        Observations like those expected; uniform ones if left out, which labels do not allow.
+        Observations like those expected; by default uniform ones, which labels do not allow.
 
     Examples
     --------
@@ -109,18 +109,18 @@ def advise_bins(
                 "Uniform labels say nothing about how labels go with values: give a public "
                 "sample= like the data expected."
             )
-        # Independent columns have a known value of it, which no bins can bias.
+        # Independent columns have a known value of it, without any bias of bins.
         if measured.association:
             raise InputError(
-                f"Kernel '{measured.name}' is about how columns go together, of which evenly "
-                f"spread values say nothing: give a public sample= like the data expected."
+                f"Kernel '{measured.name}' is about how columns go together, and evenly spread "
+                f"values say nothing about that: give a public sample= like the data expected."
             )
         table = _uniform(smallest)
     else:
         table = smallest.numbers(sample, labels)
         if len(table) < 2:
             raise InputError("The sample has one row: give at least two.")
-    smallest.debiased(measured)  # refuses what no number of bins makes possible
+    smallest.debiased(measured)  # refuses kernels that fit no number of bins
     measured.check(table)
     probe(measured, table)
     raw = statistic(table, measured, "u")
@@ -134,7 +134,7 @@ def advise_bins(
         variance = variance_of(debiased, laws.scaled(count), kind)
         rows.append((bins, bias, math.sqrt(variance), math.hypot(bias, math.sqrt(variance))))
         # Noise grows with the number of bins: once it is far above the best, more are no better.
-        if math.sqrt(variance) > _HOPELESS * min(row[3] for row in rows):
+        if math.sqrt(variance) > _ENDING_NOISE * min(row[3] for row in rows):
             break
     compared, biases, deviations, errors = np.array(rows).T
     return BinAdvice(

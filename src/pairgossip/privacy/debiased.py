@@ -1,4 +1,4 @@
-"""Kernels on reports whose expectation is the kernel on what was reported."""
+"""Kernels on reports whose expectation is the kernel on the reported values."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 _SAMPLE = 24
-"""Observations paired with each other."""
-_NEAR, _NEARER = 1e-6, 1e-9
-"""Two distances, as parts of the range: a jump is the same at both, a slope is not."""
+"""Number of observations paired with each other."""
+_COARSE_STEP, _FINE_STEP = 1e-6, 1e-9
+"""Two distances, as shares of the range: a jump is the same at both, a slope is not."""
 
 
 def refuse_equality(
@@ -29,8 +29,8 @@ def refuse_equality(
 ) -> None:
     """Raise `InputError` if the kernel singles out equal values of a column put into cells.
 
-    Seen from one observation, h jumps where the other's value is exactly equal, and is the same
-    on both sides. A kernel that compares two values, as the AUC does, differs between the sides.
+    For a fixed observation, h jumps where the other's value is exactly equal, and is the same on
+    both sides. A kernel that compares two values, as the AUC does, differs between the sides.
     """
     for at, column in enumerate(mechanism.columns):
         if isinstance(column, Classes):
@@ -38,7 +38,7 @@ def refuse_equality(
         first, second = _equal_in(mechanism.representatives, at)
         width = column.high - column.low
         finest = 16 * float(np.spacing(max(abs(column.low), abs(column.high))))
-        step = max(_NEARER * width, finest)
+        step = max(_FINE_STEP * width, finest)
         jumps, ordered = False, False
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for part in kernel.components:
@@ -47,7 +47,7 @@ def refuse_equality(
         if jumps and not ordered:
             raise InputError(
                 f"{what} '{kernel.name}' asks whether two raw values of column {at} are equal, "
-                f"which reports of cells cannot tell: use a {what.lower()} without equality, or "
+                f"which reports of cells cannot show: use a {what.lower()} without equality, or "
                 "declare the column as the label, with {argument}.",
                 "classes",
             )
@@ -66,14 +66,14 @@ def _equal_in(values: FloatArray, at: int) -> tuple[FloatArray, FloatArray]:
 def _sides(
     kernel: Kernel, first: FloatArray, second: FloatArray, at: int, step: float
 ) -> tuple[BoolArray, BoolArray]:
-    """Tell where h jumps at equality and is alike beside it, and where the sides differ."""
+    """Return where h jumps at equality and is the same on both sides, and where they differ."""
     equal = _evaluate_at(kernel, first, second, at, 0.0)
     below, above = (_evaluate_at(kernel, first, second, at, sign * step) for sign in (-1.0, 1.0))
-    coarse = _NEAR / _NEARER * step
+    coarse = _COARSE_STEP / _FINE_STEP * step
     lower, upper = (_evaluate_at(kernel, first, second, at, sign * coarse) for sign in (-1.0, 1.0))
     size = np.abs(np.stack([equal, below, above, lower, upper])).max()
     small = 1e-7 * size
-    # A slope, however steep, shrinks with the step; what does not is a jump.
+    # A slope, however steep, shrinks with the step; a jump does not.
     jump = (np.abs(above - equal) > small) & (np.abs(above - equal) > 0.9 * np.abs(upper - equal))
     alike = jump & (np.abs(above - below) <= 0.01 * np.abs(above - equal))
     apart = np.abs(above - below)
@@ -91,7 +91,7 @@ def _evaluate_at(
 
 
 _LARGEST_DOMAIN = 2048
-"""Cells of the whole report: a table of all pairs of them takes 32 MB."""
+"""Largest number of cells of the whole report: a table of all pairs of them takes 32 MB."""
 _PAIRS_AT_ONCE = 2**18
 
 
@@ -100,7 +100,7 @@ class DebiasedKernel:
 
     The kernel's values at all pairs of cells make a table A. With v_y the vector whose
     expectation is the indicator of the true cell, v_y^T A v_y' has expectation A_xx' if the two
-    reports are independent. A report and itself are not, so that own pairs need `own`.
+    reports are independent. A report and itself are not, so own pairs need `own`.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ class DebiasedKernel:
     Attributes
     ----------
     mechanism, kernel
-        As given.
+        The arguments.
     components
-        How many kernels make the statistic.
+        The number of kernels in the statistic.
     cell_tables
         A for every component: its values at all pairs of cells, shape (components, K, K).
     tables
@@ -130,8 +130,9 @@ class DebiasedKernel:
         self.kernel = as_kernel(kernel)
         if self.kernel.follows_rows:
             raise InputError(
-                f"Kernel '{self.kernel.name}' has a column of scores for each class, which reports "
-                "of all columns together would drown in noise: choose 'auc', of two classes."
+                f"Kernel '{self.kernel.name}' has a column of scores for each class, and reports "
+                f"of "
+                "all columns together would drown in noise: choose 'auc', for two classes."
             )
         self.components = len(self.kernel.components)
         if mechanism.cells > _LARGEST_DOMAIN:
@@ -153,7 +154,7 @@ class DebiasedKernel:
         return self.tables[:, self.mechanism.flat(first), self.mechanism.flat(second)].T
 
     def own(self, reports: Any) -> FloatArray:
-        """Return what m reports say of their own pairs h(x, x), shape (m, components)."""
+        """Return the estimates of m own pairs h(x, x) from their reports, shape (m, components)."""
         return self.own_values[:, self.mechanism.flat(reports)].T
 
     def __call__(self, first: Any, second: Any) -> FloatArray:
@@ -162,7 +163,8 @@ class DebiasedKernel:
         return self.values(first, second)[:, 0]
 
     def as_kernel(self) -> Kernel | Combination:
-        """Return the `Kernel` or `Ratio` of two blocks of reports, without the own pairs' rule."""
+        """Return the `Kernel` or `Ratio` of two blocks of reports, without the rule for own
+        pairs."""
         parts = [
             replace(
                 part,
@@ -183,7 +185,7 @@ class DebiasedKernel:
         return parts[0]
 
     def statistic(self, reports: Any, target: str = "u") -> float:
-        """Return the unbiased statistic of all reports, by their histogram.
+        """Return the unbiased statistic of all reports, from their histogram.
 
         A ratio is the quotient of two unbiased averages, which is itself only nearly unbiased.
         """

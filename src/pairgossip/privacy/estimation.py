@@ -1,4 +1,4 @@
-"""Private estimation: raw data, a kernel and the mechanism that every trial draws reports by."""
+"""Private estimation: raw data, a kernel and the mechanism that draws each trial's reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pairgossip.privacy.response import Cells, Classes, Grid, trial_source
 
 
 class _Private(Problem):
-    """What the problems of private rows share; compiled code would read the raw data."""
+    """The common part of problems with private rows; compiled code would read the raw data."""
 
     kernel: Kernel | Combination
     mechanism: RandomizedResponse
@@ -37,7 +37,7 @@ class _Private(Problem):
 
     @property
     def interval_scale(self) -> Scale:
-        """The scale of intervals, which is that of the kernel unless reports are noisy."""
+        """The scale of intervals, which is that of the kernel if reports are not noisy."""
         return choose_scale(self.mechanism, len(self.data), self.kernel.interval_scale)
 
     def row_means(self) -> FloatArray:
@@ -55,8 +55,8 @@ class _Private(Problem):
 class PrivatePairs(_Private):
     """A pairwise statistic of raw data that nodes estimate from one report each.
 
-    It knows the true statistic, which estimates are compared with. What nodes add comes from
-    reports, which every trial draws anew: see `for_trial`.
+    It knows the true statistic, with which estimates are compared. The contributions of nodes come
+    from reports, which every trial draws anew: see `for_trial`.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class PrivatePairs(_Private):
     target
         "v" or "u".
     seeded
-        Whether trials draw their reports from their seeds, which repeat but protect nobody, or
-        from the operating system's secure source.
+        Whether trials draw their reports from their seeds, which can be repeated but protect
+        nobody, or from the operating system's secure source.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class PrivatePairs(_Private):
         self.debiased = mechanism.debiased(self.kernel)
 
     def check(self) -> None:
-        """Raise `InputError` unless the kernel does on a few raw pairs what it should on all."""
+        """Raise `InputError` if the kernel does not work on a few raw pairs."""
         self.truth.check()
 
     def check_interval(self) -> None:
@@ -115,7 +115,7 @@ class PrivatePairs(_Private):
 
     @property
     def positive(self) -> str | None:
-        """What results call the positive one of two classes; None where there is none."""
+        """The name in results of the positive one of two classes; None where there is none."""
         return self.truth.positive
 
     def exact(self, progress: Progress | None = None) -> float:
@@ -123,14 +123,15 @@ class PrivatePairs(_Private):
         return self.truth.exact(progress)
 
     def matrix(self, component: int = 0) -> FloatArray:
-        """Return what pairs add on average over the reports, for one component, shape (n, n)."""
+        """Return the mean contributions of pairs over the reports, for one component, shape (n,
+        n)."""
         laws, table = laws_by_row(self.mechanism, self.data), self.debiased.cell_tables[component]
         added: FloatArray = laws @ table @ laws.T * self.scale
         np.fill_diagonal(added, 0.0 if self.target == "u" else laws @ np.diagonal(table))
         return added
 
     def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
-        """Predict how far the statistic of the reports is off the exact one."""
+        """Predict the error of the statistic of the reports, relative to the exact one."""
         return predicted_error(self.debiased, self.data, self.target, float(exact))
 
     def for_trial(self, seed: np.random.SeedSequence) -> ReportedPairs:
@@ -148,16 +149,16 @@ class PrivatePairs(_Private):
         return PrivateSets(self, site_of)
 
     def report_shares(self, site_of: IntArray | None) -> PrivateSketch:
-        """Return the problem of averaging how often each report was given."""
+        """Return the problem of averaging the shares of the reports."""
         return PrivateSketch(self, site_of)
 
 
 class ReportedPairs(_Private):
-    """What node k adds when it holds the report of observation l, in the target's units.
+    """The contribution of node k when it holds the report of observation l, in the target's units.
 
-    Between different observations it is the debiased kernel. A node that holds its own report
-    adds 0 for the U-statistic, whose factor n/(n - 1) allows for it, and the debiased value of
-    its own pair for the V-statistic: the debiased kernel itself would be biased there.
+    Between different observations it is the debiased kernel. A node that holds its own report adds
+    0 for the U-statistic, whose factor n/(n - 1) allows for it, and the debiased value of its own
+    pair for the V-statistic: the debiased kernel itself would be biased there.
 
     Attributes
     ----------
@@ -175,7 +176,7 @@ class ReportedPairs(_Private):
             )
 
     def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each node adds for the report it holds, one column per component."""
+        """Return each node's contribution for the report it holds, one column per component."""
         first, second = self.cells[nodes], self.cells[held]
         added = self.debiased.tables[:, first, second].T * self.scale
         own = np.equal(nodes, held)
@@ -206,7 +207,7 @@ class ReportedPairs(_Private):
 
 
 def check_mechanism(mechanism: Any) -> None:
-    """Raise `InputError` unless it is a mechanism."""
+    """Raise `InputError` if it is not a mechanism."""
     if not isinstance(mechanism, RandomizedResponse):
         raise InputError(
             f"Privacy is a mechanism such as pg.privacy.RandomizedResponse(1.0, bins=16, "
@@ -220,7 +221,7 @@ def middle(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 class PrivateMeans(Means):
-    """Raw values of which every trial averages reports that allow for the noise.
+    """Raw values; every trial averages reports of them that allow for the noise.
 
     Attributes
     ----------
@@ -239,22 +240,22 @@ class PrivateMeans(Means):
         self.debiased = mechanism.debiased(Kernel(middle, name="mean"))
 
     def for_trial(self, seed: np.random.SeedSequence) -> Means:
-        """Return what reports drawn for this trial say of the values, unbiased."""
+        """Return unbiased estimates of the values, from reports drawn for this trial."""
         reports = self.mechanism.randomize(self.data, trial_source(self.seeded, seed))
         return Means(self.debiased.own(reports)[:, 0])
 
     def expected(self) -> Means:
-        """Return what nodes average, in expectation over the reports."""
+        """Return the numbers that nodes average, in expectation over the reports."""
         cells = np.diagonal(self.debiased.cell_tables[0])
         return Means(laws_by_row(self.mechanism, self.data) @ cells)
 
     def predicted_error(self, exact: float | FloatArray) -> PrivacyError:
-        """Predict how far the mean of the reports is off the exact mean."""
+        """Predict the error of the mean of the reports, relative to the exact mean."""
         return predicted_error(self.debiased, self.data, "v", float(exact))
 
 
 class _OfRows(Problem):
-    """What sites and sketches take from the problem of their rows."""
+    """The methods that sites and sketches take from the problem of their rows."""
 
     rows: Problem
 
@@ -263,7 +264,7 @@ class _OfRows(Problem):
         return self.rows.exact(progress)
 
     def predicted_error(self, exact: float | FloatArray) -> PrivacyError | None:
-        """Predict how far the statistic of the reports is off the exact one."""
+        """Predict the error of the statistic of the reports, relative to the exact one."""
         return self.rows.predicted_error(exact)
 
 
@@ -273,9 +274,9 @@ class PrivateSets(_OfRows, _Private):
     Attributes
     ----------
     rows
-        The rows, and how they are reported.
+        The rows, and their mechanism.
     sets
-        Which rows belong to which site.
+        The rows of each site.
     """
 
     rows: PrivatePairs
@@ -287,7 +288,7 @@ class PrivateSets(_OfRows, _Private):
         super().__init__(rows.truth, rows.mechanism, self.sets.n, scale)
 
     def matrix(self, component: int = 0) -> FloatArray:
-        """Return what pairs of sites add on average over the reports, shape (n, n)."""
+        """Return the mean contributions of pairs of sites over the reports, shape (n, n)."""
         table = self.rows.debiased.cell_tables[component]
         laws, sites = laws_by_row(self.mechanism, self.data), np.zeros((self.n, len(table)))
         np.add.at(sites, self.sets.site_of, laws)
@@ -304,7 +305,7 @@ class PrivateSets(_OfRows, _Private):
 
 
 class _ReportedSets(_OfRows, _Private):
-    """What site u adds when it holds the reports of site v: sums over all pairs of their rows.
+    """The contribution of site u when it holds the reports of site v: sums over pairs of rows.
 
     Sums over rows are products of the sites' histograms of reports with the debiased kernel. A
     row's own pair is treated as it is between rows.
@@ -322,10 +323,10 @@ class _ReportedSets(_OfRows, _Private):
         own = -np.diagonal(debiased.tables, axis1=1, axis2=2)
         if self.target == "v":
             own = own + debiased.own_values
-        self._own = self._histograms @ own.T  # what a set with itself adds besides
+        self._own = self._histograms @ own.T  # the addition for a set with itself
 
     def values(self, nodes: IntArray, held: IntArray) -> FloatArray:
-        """Return what each site adds for the set it holds, one column per component."""
+        """Return each site's contribution for the set it holds, one column per component."""
         nodes, held = np.asarray(nodes), np.asarray(held)
         added: FloatArray = np.einsum("cmk,mk->mc", self._met[:, nodes], self._histograms[held])
         own = nodes == held
@@ -340,14 +341,14 @@ class _ReportedSets(_OfRows, _Private):
 
 
 class PrivateSketch(_OfRows, Averages):
-    """Private rows, of which every trial averages how often each report was given.
+    """Private rows; every trial averages the shares of their reports.
 
-    The shares of the reports tell every debiased statistic, so any kernel will do.
+    The shares of the reports give every debiased statistic, so any kernel will do.
 
     Parameters
     ----------
     rows
-        The raw rows, their kernel and how they are reported.
+        The raw rows, their kernel and their mechanism.
     site_of
         The site of every row, where nodes are sites.
     """

@@ -1,4 +1,4 @@
-"""Private learning: gradients at reports, unbiased for those at what was reported."""
+"""Private learning: gradients at reports, unbiased for those at the reported values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.response import Cells, trial_source
 
 _LARGEST_DOMAIN = 256
-"""Cells: every gradient sums over all pairs of them, here 65,536, for some milliseconds."""
+"""Largest number of cells: a gradient sums over all pairs of them, here 65,536, for
+milliseconds."""
 _NUMBERS_AT_ONCE = 2**21
 """Numbers per array of pairs of cells, for many models at once."""
 
@@ -30,9 +31,9 @@ _NUMBERS_AT_ONCE = 2**21
 class DebiasedLoss:
     """A loss for reports: its gradient is unbiased for that at the cells of two people.
 
-    A loss is not linear in the observations, so that no single pair stands for a pair of
-    reports: the gradient is the sum of v_y(x) v_y'(x') grad f(theta; x, x') over all pairs of
-    cells, for few cells only.
+    A loss is not linear in the observations, so no single pair stands for a pair of reports: the
+    gradient is the sum of v_y(x) v_y'(x') grad f(theta; x, x') over all pairs of cells, which is
+    only possible for few cells.
 
     Parameters
     ----------
@@ -44,9 +45,9 @@ class DebiasedLoss:
     Attributes
     ----------
     mechanism, loss
-        As given.
+        The arguments.
     dimension
-        How many parameters a model has.
+        The number of parameters of a model.
     """
 
     def __init__(self, mechanism: RandomizedResponse, loss: Loss | GeneralLoss | str) -> None:
@@ -82,15 +83,15 @@ class DebiasedLoss:
         return self.weighted(theta, self.weights(first), self.weights(second))
 
     def own(self, theta: FloatArray, reports: Any) -> FloatArray:
-        """Return what m reports say of the gradients at their own pairs, shape (m, p)."""
+        """Return the estimates of gradients at m own pairs from their reports, shape (m, p)."""
         return self.own_weighted(theta, self.weights(reports))
 
     def own_weighted(self, theta: FloatArray, weights: FloatArray) -> FloatArray:
-        """Sum the gradients at own pairs over all cells, weighed by rows of K weights."""
+        """Sum the gradients at own pairs over all cells, weighted by rows of K weights."""
         return self._own.sums(self._models(theta, len(weights)), weights, None)
 
     def weighted(self, theta: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-        """Sum gradients over all pairs of cells, weighed by products of two rows of K weights."""
+        """Sum gradients over all pairs of cells, weighted by products of two rows of K weights."""
         return self._pairs.sums(self._models(theta, len(first)), first, second)
 
     def weights(self, reports: Any) -> FloatArray:
@@ -100,8 +101,8 @@ class DebiasedLoss:
     def size(self) -> float:
         """Return the root mean square norm of a debiased gradient at the zero model.
 
-        All pairs of reports count alike. Step sizes are chosen by it: noise makes gradients much
-        larger than those of the loss.
+        All pairs of reports count alike. It sets step sizes: noise makes gradients much larger than
+        those of the loss.
         """
         cells = self.mechanism.cells
         table = self._pairs.gradients(np.zeros(self.dimension)).reshape(cells, cells, -1)
@@ -126,7 +127,7 @@ class _CellPairs:
         if isinstance(loss, Loss):
             first, second = values[one], values[one if other is None else other]
             a, w, b = loss.pairs(first, second)
-            counted = np.flatnonzero(w)  # an ordering loss leaves out half of the pairs or more
+            counted = np.flatnonzero(w)  # an ordering loss leaves out at least half of the pairs
             self._a, self._w, self._b = a[counted], w[counted], b[counted]
         else:
             counted = np.arange(len(one))
@@ -164,8 +165,8 @@ class _CellPairs:
 class PrivateLearning(LearningProblem):
     """A learning problem whose nodes take gradients at reports; models are judged on raw data.
 
-    Everything about it is that of the raw data, as a judge needs it. What nodes use comes from
-    reports, which every trial draws anew: see `for_trial`.
+    All its attributes are those of the raw data, as a judge needs them. Nodes use reports, which
+    every trial draws anew: see `for_trial`.
 
     Parameters
     ----------
@@ -179,8 +180,8 @@ class PrivateLearning(LearningProblem):
         "v" minimizes the average over all ordered pairs, own pairs included, as without privacy;
         "u" leaves own pairs out.
     seeded
-        Whether trials draw their reports from their seeds, which repeat but protect nobody, or
-        from the operating system's secure source.
+        Whether trials draw their reports from their seeds, which can be repeated but protect
+        nobody, or from the operating system's secure source.
     """
 
     def __init__(
@@ -201,7 +202,7 @@ class PrivateLearning(LearningProblem):
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """What tells it from the same data and loss without privacy."""
+        """The marks that distinguish it from the same data and loss without privacy."""
         return {"privacy": f"{self.mechanism!r}, {self.target.upper()}-statistic"}
 
     @property
@@ -211,7 +212,7 @@ class PrivateLearning(LearningProblem):
 
     @property
     def own_slope(self) -> None:
-        """The user's function that compiled code would call on the data itself: never any."""
+        """The user's function that compiled code would call on the data itself: always None."""
         return None
 
     def for_trial(self, seed: np.random.SeedSequence) -> ReportedLearning:
@@ -223,8 +224,8 @@ class PrivateLearning(LearningProblem):
     def steepest(self, radius: float, nodes: int) -> float:
         """Return the size of debiased gradients at the zero model times sqrt(nodes/2).
 
-        Their noise is much larger than the gradients, and a node takes that of one pair of reports
-        for half as many iterations as there are nodes.
+        Their noise is much larger than the gradients, and a node takes the gradient of one pair of
+        reports for half as many iterations as there are nodes.
         """
         return self.debiased.size() * math.sqrt(nodes / 2)
 
@@ -234,10 +235,10 @@ class PrivateLearning(LearningProblem):
 
 
 class ReportedLearning(PairwiseLearning):
-    """What node k adds to its gradient when it holds the report of observation l.
+    """The addition of node k to its gradient when it holds the report of observation l.
 
     Between different observations it is the debiased gradient. A node that holds its own report
-    adds the debiased gradient of its own pair, or with target "u" nothing, the others counting
+    adds the debiased gradient of its own pair, or with target "u" nothing, while the others count
     n/(n - 1). Objectives remain those of the raw data.
     """
 
@@ -255,7 +256,7 @@ class ReportedLearning(PairwiseLearning):
 
     @property
     def marks(self) -> Mapping[str, str]:
-        """What tells it from the same data and loss without privacy."""
+        """The marks that distinguish it from the same data and loss without privacy."""
         return self.raw.marks
 
     @property

@@ -1,4 +1,4 @@
-"""Local differential privacy: every observation is randomized once, before it is used at all."""
+"""Local differential privacy: every observation is randomized once, before any other use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 _LARGEST_RESPONSE = 2**20
-"""Cells of one report: with more of them, reports are noise alone."""
+"""Largest number of cells of one report: with more, reports are noise alone."""
 
 
 def _check_columns(bins: Any, range_: Any, classes: Any, rounding: Any) -> tuple[Column, ...]:
@@ -93,7 +93,7 @@ def _counts(bins: Any) -> list[int]:
     counts = []
     for entry in bins if several and len(bins) else [bins]:
         if entry == 1:
-            raise InputError("One bin tells nothing about a value: give at least 2 bins.")
+            raise InputError("One bin says nothing about a value: give at least 2 bins.")
         counts.append(whole("The number of bins", entry, least=2))
         if counts[-1] > _LARGEST_RESPONSE:
             raise InputError(
@@ -146,7 +146,7 @@ def _label_numbers(mechanism: RandomizedResponse, labels: Any) -> Any:
 
 
 def _check_declared(mechanism: RandomizedResponse, table: FloatArray) -> None:
-    """Raise `InputError` unless the data have the declared columns and values."""
+    """Raise `InputError` if the data do not have the declared columns and values."""
     given, declared = column_count(table), len(mechanism.columns)
     if given != declared:
         labeled = isinstance(mechanism.columns[-1], Classes)
@@ -186,7 +186,7 @@ def _check_reports(mechanism: RandomizedResponse, reports: Any) -> Cells:
             f"shape {array.shape}."
         )
     cells = array.astype(np.int64, copy=False) if array.dtype.kind != "f" else _whole(array)
-    # Without a sign, what is negative is too large: a peer looks at single reports, often.
+    # Unsigned negative numbers are too large: a peer often checks single reports.
     if (cells.view(np.uint64) >= mechanism._bins.view(np.uint64)).any():
         limits = ", ".join(f"0 to {high}" for _, high in mechanism.report_limits)
         raise InputError(f"A report is outside of its limits ({limits} by columns).")
@@ -203,9 +203,9 @@ def _whole(array: FloatArray) -> Cells:
 class RandomizedResponse:
     """k-ary randomized response: the true cell with odds e^epsilon to 1 against any other.
 
-    Whoever sees the report learns little: whatever it is, no two observations differ in its
-    likelihood by more than a factor e^epsilon. Randomize each observation once and reuse the
-    report, as the guarantees of further reports add up.
+    A reader of a report learns little: no two observations differ in its likelihood by more than a
+    factor e^epsilon, for any report. Randomize each observation once and reuse the report, as the
+    guarantees of further reports add up.
 
     Parameters
     ----------
@@ -213,32 +213,32 @@ class RandomizedResponse:
         The guarantee, from 1e-9 for each report of an observation to 40; about 1 is usual,
         smaller is more private.
     bins, range
-        Into how many equal cells values are put, and the interval (lowest, highest) of possible
-        values; one for all columns or one per column. The range is public: declare what is
-        possible, never what the data show. With neither, the data are one column of labels.
+        The number of equal cells for values, and the interval (lowest, highest) of possible values;
+        one for all columns or one per column. The range is public: declare what is possible, never
+        what the data show. With neither, the data are one column of labels.
     classes
-        The possible labels, if the last column is a label: reported among its classes, without
-        bins. Text stands for 0, 1, ... in the order given.
+        The possible labels, if the last column is a label: it is reported among its classes,
+        without bins. Text stands for 0, 1, ... in the order given.
     rounding
         ``"bins"`` reports the bin, which its midpoint represents. ``"stochastic"`` rounds at
         random to one of the two nearest of k points from lowest to highest, which is unbiased
         for kernels that are affine in each argument.
     together
         Whether the columns of an observation form one value, reported with all of epsilon, out
-        of as many cells as there are combinations; otherwise every column is reported on its
-        own with an equal part of epsilon. The default is together with ``classes`` and apart
-        without: together is better while combinations are few.
+        of as many cells as there are combinations; otherwise every column is reported separately
+        with an equal part of epsilon. The default is together with ``classes`` and separate
+        without: together is better while there are few combinations.
 
     Attributes
     ----------
     epsilon, together
-        As given, or the default.
+        The arguments, or the default.
     columns
-        What each column of the data becomes.
+        The domain of each column of the data.
     names
-        The classes if they are text, in the order of their cells; else None.
+        The classes if they are text, in the order of their cells; otherwise None.
     responses
-        The randomized responses a report is made of: one for all columns, or one per column.
+        The randomized responses that make up a report: one for all columns, or one per column.
 
     Examples
     --------
@@ -281,7 +281,7 @@ class RandomizedResponse:
 
     @property
     def bins(self) -> tuple[int, ...]:
-        """How many cells each column has."""
+        """The number of cells of each column."""
         return tuple(column.cells for column in self.columns)
 
     @cached_property
@@ -290,13 +290,13 @@ class RandomizedResponse:
 
     @cached_property
     def _strides(self) -> Cells:
-        """By how much a report's number grows with each of its columns."""
+        """The factor of each of its columns in a report's number."""
         strides = [math.prod(self.bins[at + 1 :]) for at in range(len(self.bins))]
         return np.array(strides, dtype=np.int64)
 
     @property
     def cells(self) -> int:
-        """How many different reports there are."""
+        """The number of different reports."""
         return math.prod(self.bins)
 
     @property
@@ -306,7 +306,7 @@ class RandomizedResponse:
 
     @property
     def probabilities(self) -> tuple[Probabilities, ...]:
-        """The exact probabilities of every response: of the true cell, of one given other."""
+        """The exact probabilities of every response: of the true cell, and of a given other one."""
         return tuple(response.probabilities for response in self.responses)
 
     @property
@@ -316,13 +316,13 @@ class RandomizedResponse:
 
     @property
     def representatives(self) -> FloatArray:
-        """What each report stands for, shape (K,) for one column and (K, d) for more."""
+        """The value that each report stands for, shape (K,) for one column and (K, d) for more."""
         axes = np.meshgrid(*(column.values for column in self.columns), indexing="ij")
         table = np.stack([axis.ravel() for axis in axes], axis=1)
         return table[:, 0] if table.shape[1] == 1 else table
 
     def numbers(self, data: Any, labels: Any = None) -> FloatArray:
-        """Return the observations as checked numbers, refusing what was not declared."""
+        """Return the observations as checked numbers, refusing undeclared ones."""
         if labels is not None:
             labels = _label_numbers(self, labels)
         table = check_data(data, labels)
@@ -349,10 +349,10 @@ class RandomizedResponse:
         Parameters
         ----------
         data, labels
-            The observations; the label is the last column or given apart.
+            The observations; the label is the last column, or in ``labels``.
         source
             None for the operating system's secure source. A numpy Generator makes reports
-            repeatable, which is for simulation only: whoever knows its seed undoes them.
+            repeatable, which is for simulation only: a person who knows its seed undoes them.
         """
         cells = self.encode(data, source, labels)
         draw = byte_source(source)
@@ -373,7 +373,7 @@ class RandomizedResponse:
         return DebiasedKernel(self, kernel)
 
     def guarantee(self) -> str:
-        """Say in one sentence what is promised."""
+        """Return the guarantee in one sentence."""
         how = f"by {self.responses[0].cells}-ary randomized response"
         if len(self.columns) > 1:
             how += f" on its {len(self.columns)} columns as one value"
@@ -394,7 +394,7 @@ class RandomizedResponse:
         odds = odds_below(Fraction(check_epsilon(self.epsilon, len(sizes))) / len(sizes))
         if max(sizes) > _LARGEST_RESPONSE:
             raise InputError(
-                f"The columns together have {self.cells:,} cells, and a report among so many is "
+                f"The columns together have {self.cells:,} cells, and a report among this many is "
                 "noise alone: give fewer bins, or {argument}.",
                 "together",
                 value=False,

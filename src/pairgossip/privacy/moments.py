@@ -1,4 +1,4 @@
-"""Mean and covariance of debiased statistics over the reports, the data being fixed.
+"""Mean and covariance of debiased statistics over the reports, for fixed data.
 
 Reports are independent. With T(y, y') the debiased kernel, made symmetric, its expectation over
 the second report is M(y, j), and over both A_ij. The sum over all pairs i != j is its mean plus a
@@ -24,28 +24,28 @@ from pairgossip.privacy.mechanism import RandomizedResponse
 from pairgossip.privacy.response import Grid
 
 LARGEST_TABLE = 2**26
-"""Numbers of the table of laws: 512 MB."""
+"""Largest number of entries of the table of laws: 512 MB."""
 MOST_NOISE, LITTLE_NOISE = 0.125, 0.04
-"""Standard deviation of the noise in the shares of all cells together, up to which reports have
-intervals, and up to which these are on the scale of the kernel. Beyond it they are plain: noise
-takes values as far down as up. Both are by benchmarks/report_intervals.py."""
+"""Largest standard deviation of the noise in the shares of all cells together at which reports have
+intervals, and at which these are on the scale of the kernel. Between the two they are plain: noise
+takes values as far down as up. Both come from benchmarks/report_intervals.py."""
 
 
 class Laws(NamedTuple):
-    """The different laws of cells among observations, and how many observations have each."""
+    """The different laws of cells among observations, and the number of observations of each."""
 
     rows: FloatArray
     """Probabilities of the K cells, shape (m, K)."""
     counts: FloatArray
-    """Shape (m,); need not be whole for a histogram that is only expected."""
+    """Shape (m,); not always whole, as for an expected histogram."""
 
     @property
     def n(self) -> float:
-        """How many observations there are."""
+        """The number of observations."""
         return float(self.counts.sum())
 
     def scaled(self, n: float) -> Laws:
-        """Return the laws of n observations distributed alike."""
+        """Return the laws of n observations with the same distribution."""
         return Laws(self.rows, self.counts * (n / self.n))
 
 
@@ -66,7 +66,7 @@ def laws_of(mechanism: RandomizedResponse, table: FloatArray) -> Laws:
 
 
 def relative_noise(mechanism: RandomizedResponse, n: float) -> float:
-    """Return the standard deviation of the noise in all cells' shares together, of n reports."""
+    """Return the standard deviation of the noise in all cells' shares together, for n reports."""
     return _noise_of_one(mechanism) / math.sqrt(n)
 
 
@@ -80,12 +80,12 @@ def _noise_of_one(mechanism: RandomizedResponse) -> float:
 
 
 def rows_for_interval(mechanism: RandomizedResponse) -> int:
-    """Return how many reports it takes for an interval that holds as often as it says."""
+    """Return the least number of reports for an interval that covers as often as stated."""
     return max(2, math.ceil((relative_noise(mechanism, 1.0) / MOST_NOISE) ** 2))
 
 
 def choose_scale(mechanism: RandomizedResponse, n: float, scale: Scale) -> Scale:
-    """Return the scale of intervals from n reports, given the one that rows would have."""
+    """Return the scale of intervals from n reports, given the scale for rows."""
     return scale if relative_noise(mechanism, n) <= LITTLE_NOISE else "plain"
 
 
@@ -186,7 +186,7 @@ def covariances(debiased: DebiasedKernel, laws: Laws, target: str) -> FloatArray
 
 
 class _Parts:
-    """What one component's covariances are made of."""
+    """The terms of one component's covariances."""
 
     def __init__(self, debiased: DebiasedKernel, index: int, laws: Laws, target: str) -> None:
         mechanism, table = debiased.mechanism, debiased.cell_tables[index]
@@ -219,23 +219,23 @@ def _covariance(one: _Parts, other: _Parts, laws: Laws, reports: FloatArray) -> 
 
 
 class PrivacyError(NamedTuple):
-    """By how much the debiased statistic of the reports is off the true statistic."""
+    """The error of the debiased statistic of the reports, relative to the true statistic."""
 
     standard_error: float
-    """Its standard deviation over the reports; for a ratio of the linearized quotient."""
+    """Its standard deviation over the reports; for a ratio, that of the linearized quotient."""
     binning_bias: float
-    """Its expectation minus the true statistic: what values lose by being put into cells."""
+    """Its expectation minus the true statistic: the error from putting values into cells."""
 
     @property
     def size(self) -> float:
-        """The root mean square error that both make together."""
+        """The root mean square error of both together."""
         return math.hypot(self.standard_error, self.binning_bias)
 
 
 def predicted_error(
     debiased: DebiasedKernel, table: FloatArray, target: str, exact: float
 ) -> PrivacyError:
-    """Predict the error of the debiased statistic of checked data; NaN if that takes too much.
+    """Predict the error of the debiased statistic of checked data; NaN if that takes too long.
 
     The true statistic may be NaN if it is not known.
     """
@@ -254,11 +254,11 @@ def binning_bias(
     target: str = "u",
     labels: Any = None,
 ) -> float:
-    """Return the statistic of what cells stand for minus the statistic of the raw data.
+    """Return the statistic of cells' representatives minus the statistic of the raw data.
 
-    It is exact for given data: what the expected debiased statistic is off by. With stochastic
-    rounding the first is an expectation over the rounding, whose variance
-    `conditional_variance` contains. For a ratio both are quotients of the components' (expected)
+    It is exact for given data: the error of the expected debiased statistic. With stochastic
+    rounding the first is an expectation over the rounding, whose variance is part of
+    `conditional_variance`. For a ratio both are quotients of the components' (expected)
     averages.
     """
     debiased = mechanism.debiased(kernel)
@@ -276,10 +276,10 @@ def binning_bound(mechanism: RandomizedResponse, lipschitz: float = 1.0) -> floa
     Parameters
     ----------
     mechanism
-        Whose bins are judged.
+        The mechanism whose bins are judged.
     lipschitz
-        By how much h changes at most per unit (Euclidean distance) of either observation: 1 for
-        Gini's mean difference and for the distance.
+        The largest change of h per unit (Euclidean distance) of either observation: 1 for Gini's
+        mean difference and for the distance.
     """
     if not (math.isfinite(lipschitz) and lipschitz >= 0):
         raise InputError(f"The Lipschitz constant is {lipschitz}: give a number >= 0.")

@@ -1,7 +1,7 @@
 """Randomized response on one value out of k: the truth with odds w, any other with odds 1.
 
-Odds are exact fractions, and reports are drawn by whole numbers: no floating point decides what is
-reported.
+Odds are exact fractions, and reports are drawn by whole numbers: no report depends on floating
+point.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pairgossip.errors import InputError
 _RESOLUTION = 2**40
 """Odds are multiples of 2^-40."""
 _LARGEST_EPSILON = 40.0
-"""Odds of 10^17 to one protect nobody."""
+"""Largest epsilon; its odds of 10^17 to one protect nobody."""
 _SMALLEST_EPSILON = 1e-9
 """The smallest epsilon of one report: the odds of a smaller one are 1 up to their resolution."""
 
@@ -33,7 +33,7 @@ _SMALLEST_EPSILON = 1e-9
 def check_epsilon(epsilon: Any, reports: int = 1) -> float:
     """Return epsilon as a float of a sensible size, or raise `InputError`.
 
-    It is divided equally among this many reports of one observation.
+    It is divided equally among ``reports`` reports of one observation.
     """
     lowest = float(f"{reports * _SMALLEST_EPSILON:g}")  # as it is printed
     advice = f"give a number from {lowest:g} to {_LARGEST_EPSILON:g}, such as 1"
@@ -58,7 +58,7 @@ def check_epsilon(epsilon: Any, reports: int = 1) -> float:
 def odds_below(epsilon: Fraction) -> Fraction:
     """Return the largest multiple of 2^-40 that is not above e^epsilon, for epsilon > 0.
 
-    The exponential is enclosed between two decimals that are sharpened until both give the same
+    The exponential is enclosed between two decimals, with more digits until both give the same
     multiple, which happens because e^epsilon is irrational.
     """
     digits = 50
@@ -81,7 +81,7 @@ def _exponential(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
 
 _Words = NDArray[np.uint64]
 Bytes = Callable[[int], bytes]
-"""Returns as many random bytes as it is asked for."""
+"""Return a given number of random bytes."""
 
 _BLOCK = 2**16
 """Numbers drawn at a time: 1 MB of random bytes."""
@@ -89,7 +89,7 @@ _WORD = 2**64
 
 
 def byte_source(source: np.random.Generator | None) -> Bytes:
-    """Return where bytes come from: the operating system's secure source, or a generator."""
+    """Return the source of bytes: the operating system's secure source, or a generator."""
     if source is None:
         return os.urandom
     if not isinstance(source, np.random.Generator):
@@ -101,14 +101,14 @@ def byte_source(source: np.random.Generator | None) -> Bytes:
 
 
 def trial_source(seeded: bool, seed: np.random.SeedSequence) -> np.random.Generator | None:
-    """Return where a trial's reports come from: its seed, or the operating system."""
+    """Return the source of a trial's reports: its seed, or the operating system."""
     return np.random.default_rng(seed) if seeded else None
 
 
 def uniform_below(limit: int, count: int, draw: Bytes) -> tuple[_Words, _Words]:
     """Draw uniform numbers from 0 to limit - 1, as their high and low words of 64 bits.
 
-    Numbers of as many bits as the limit needs are drawn, and those that are too large are drawn
+    Numbers with as many bits as the limit needs are drawn, and those that are too large are drawn
     again, so that every number is exactly equally likely. The limit is at most 2^128.
     """
     largest = limit - 1
@@ -130,7 +130,7 @@ def uniform_below(limit: int, count: int, draw: Bytes) -> tuple[_Words, _Words]:
 
 
 class Probabilities(NamedTuple):
-    """How likely a report is the true cell, and how likely it is one given other cell."""
+    """The probabilities that a report is the true cell, and that it is a given other cell."""
 
     same: Fraction
     other: Fraction
@@ -152,7 +152,7 @@ class Response(NamedTuple):
     def report(self, cells: NDArray[np.int64], draw: Bytes) -> NDArray[np.int64]:
         """Randomize true cells: one exact uniform number decides each report."""
         weight, unit = self.odds.numerator, self.odds.denominator
-        # Every other cell owns `unit` of the numbers, the true cell owns the remaining `weight`.
+        # Every other cell has `unit` of the numbers, and the true cell has the remaining `weight`.
         others = (self.cells - 1) * unit
         assert others < _WORD
         high, low = uniform_below(others + weight, len(cells), draw)
@@ -181,12 +181,12 @@ class Response(NamedTuple):
         return gap * values + other * values.sum(axis=axis, keepdims=True)
 
 
-# What one column of the data becomes: a cell of a declared, finite domain.
+# The domains of columns of the data: each value becomes a cell of a declared, finite domain.
 
 
 Cells = NDArray[np.int64]
 _FRACTION = 2**53
-"""Chances of rounding up are multiples of 1/2^53, the precision of a float."""
+"""Probabilities of rounding up are multiples of 1/2^53, the precision of a float."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class _Interval:
         return f"[{self.low:g}, {self.high:g}]"
 
     def contains(self, values: FloatArray) -> BoolArray:
-        """Return which values were declared."""
+        """Return whether each value was declared."""
         return (self.low <= values) & (values <= self.high)
 
 
@@ -210,16 +210,16 @@ class Bins(_Interval):
 
     @property
     def values(self) -> FloatArray:
-        """What each cell stands for."""
+        """The value that each cell stands for."""
         return self.low + (self.high - self.low) * (np.arange(self.cells) + 0.5) / self.cells
 
     @property
     def reach(self) -> float:
-        """How far a value may be from what stands for it."""
+        """The largest distance between a value and the one that stands for it."""
         return (self.high - self.low) / self.cells / 2
 
     def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:
-        """Return each value's cell; the chance of the next one is 0."""
+        """Return each value's cell; the probability of the next cell is 0."""
         position = (values - self.low) / (self.high - self.low) * self.cells
         cells = np.minimum(position.astype(np.int64), self.cells - 1)
         return cells, np.zeros(len(cells))
@@ -237,16 +237,16 @@ class Grid(_Interval):
 
     @property
     def values(self) -> FloatArray:
-        """What each cell stands for."""
+        """The value that each cell stands for."""
         return np.linspace(self.low, self.high, self.cells)
 
     @property
     def reach(self) -> float:
-        """How far a value may be from what stands for it."""
+        """The largest distance between a value and the one that stands for it."""
         return (self.high - self.low) / (self.cells - 1)
 
     def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:
-        """Return the cell below each value, and the chance of the cell above."""
+        """Return the cell below each value, and the probability of the cell above."""
         position = (values - self.low) / (self.high - self.low) * (self.cells - 1)
         below = np.minimum(position.astype(np.int64), self.cells - 2)
         return below, np.clip(position - below, 0.0, 1.0)
@@ -267,12 +267,12 @@ class Classes:
 
     @property
     def cells(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.labels)
 
     @property
     def values(self) -> FloatArray:
-        """What each cell stands for."""
+        """The value that each cell stands for."""
         return np.array(self.labels)
 
     @property
@@ -281,11 +281,11 @@ class Classes:
         return f"classes ({', '.join(f'{label:g}' for label in self.labels)})"
 
     def contains(self, values: FloatArray) -> BoolArray:
-        """Return which values were declared."""
+        """Return whether each value was declared."""
         return np.isin(values, self.values)
 
     def shares(self, values: FloatArray) -> tuple[Cells, FloatArray]:
-        """Return each value's cell; the chance of the next one is 0."""
+        """Return each value's cell; the probability of the next cell is 0."""
         cells = np.searchsorted(self.values, values).astype(np.int64)
         return cells, np.zeros(len(cells))
 

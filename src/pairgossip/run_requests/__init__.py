@@ -1,1 +1,1 @@
-"""What front doors ask of a network: arguments checked, rows prepared, trials run."""
+"""Requests of front doors to a network: arguments checked, rows prepared, trials run."""

@@ -1,4 +1,4 @@
-"""A run of `estimate`: its arguments checked, and made into all that a trial needs."""
+"""A run of `estimate`: its arguments, checked and turned into the setup of a trial."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pairgossip.run_requests.request import Request
 from pairgossip.sketches.problem import SketchedPairs
 
 _LARGEST_HISTORY_BYTES = 1 << 28
-"""Up to this size every node's estimates are kept at every checkpoint unless the user decides."""
+"""Largest size, in bytes, at which all estimates at every checkpoint are kept by default."""
 _BORDERS: dict[Scale, tuple[float, ...]] = {
     "plain": (),
     "log": (0.0,),
@@ -46,7 +46,7 @@ _BORDERS: dict[Scale, tuple[float, ...]] = {
 }
 """Values at the border of a scale, where the sampling error degenerates."""
 _LARGEST_BLOCKED_TARGET = 20_000
-"""Up to this many rows the exact value of a kernel without closed form is computed."""
+"""Largest number of rows for which the exact value of a kernel without closed form is computed."""
 
 
 @dataclass(kw_only=True)
@@ -76,7 +76,7 @@ class EstimationRequest(EstimateArguments, Request):
                 faulty.check_errors(self.asked_faults)
 
     def execute(self) -> Run:
-        """Run the trials, and warn the caller of what the run lacks."""
+        """Run the trials, and warn the caller about limits of the result."""
         setup = self.setup()
         fingerprint = {**estimation_fingerprint(setup.problem), **attack_marks(setup.faulty)}
         outcome = self.run(setup, f"{setup.method.name} on {setup.graph.n:,} nodes")
@@ -90,10 +90,10 @@ class EstimationRequest(EstimateArguments, Request):
         warn_if_coarse(run, setup)
 
     def setup(self) -> Setup:
-        """Check the rest and return all that a trial needs besides its seed."""
+        """Check the other arguments and return all that a trial needs besides its seed."""
         self.prepare_rows()
         rows = self._rows()
-        if rows.positive is not None:  # order statistics by class know theirs
+        if rows.positive is not None:  # order statistics by class have their own
             self.positive_class = self.label_name or rows.positive
         if self.groups is not None and self._method.takes_whole_sites:
             self.construction = WHOLE_SETS
@@ -119,7 +119,7 @@ class EstimationRequest(EstimateArguments, Request):
         if network is not None and network.faults.liars:
             network = network.with_lies(faulty.lies_about(problem, target, self.root))
         setup = Setup(
-            problem=self._as_told(problem, site_of, network),
+            problem=self._with_liars(problem, site_of, network),
             graph=graph,
             method=self._method,
             clock=self.clock,
@@ -140,21 +140,21 @@ class EstimationRequest(EstimateArguments, Request):
         )
         return rehearse(setup, self.root)
 
-    def _as_told(
+    def _with_liars(
         self, problem: Problem, site_of: IntArray | None, network: FaultyNetwork | None
     ) -> Problem:
-        """Return the problem as nodes tell it: where rows are collected, liars give false ones."""
+        """Return the problem with false rows of liars, where rows are collected."""
         if network is None or not network.faults.liars or not self._method.collects:
             return problem
         lies = network.network.is_liar
         liars = np.flatnonzero(lies if site_of is None else lies[site_of])
-        # Labels that are given apart are no column of the data.
+        # A separate array of labels is not a column of the data.
         columns = as_kernel(self.kernel).columns if self.labels is None else None
         self.data = faulty.with_false_rows(self.data, liars, network.faults, columns)
         return self._problem(self._rows(), site_of)
 
     def _find_method(self, nodes: int | None = None) -> Method:
-        """Return the method; raise `InputError` unless it works on this number of nodes."""
+        """Return the method; raise `InputError` if it does not work on this number of nodes."""
         return find_method(self.method, self.clock, nodes)
 
     def _timetable(self, graph: Graph, law: NamedOrGiven, problem: Problem) -> Timetable:
@@ -162,7 +162,7 @@ class EstimationRequest(EstimateArguments, Request):
         return settle_timetable(self.schedule, graph, law, self._method, self.relaxation, ways)
 
     def _problem(self, rows: Problem, site_of: IntArray | None) -> Problem:
-        """Return what nodes average or evaluate."""
+        """Return the problem whose values nodes average or evaluate."""
         if self._method.sketches:
             pairs = rows.visible_pairs
             if pairs is None:
@@ -170,13 +170,13 @@ class EstimationRequest(EstimateArguments, Request):
             return SketchedPairs(pairs, self.sketch, site_of, errors=self.interval is not None)
         if self._method.collects and rows.n > LARGEST_COLLECTION:
             raise self._refusal(
-                f"keeps track of who knows which of {rows.n:,} rows, which is done up to "
-                f"{LARGEST_COLLECTION:,}: use {{argument}}."
+                f"tracks which nodes have which of {rows.n:,} rows, for at most "
+                f"{LARGEST_COLLECTION:,} rows: use {{argument}}."
             )
         return rows if site_of is None else self._whole_sets(rows, site_of)
 
     def _check_statistic(self) -> None:
-        """Raise `InputError` unless the method is given what it estimates."""
+        """Raise `InputError` if the method and the statistic do not fit."""
         if self.sketch is not None and (not self._method.sketches or self.privacy is not None):
             why = (
                 "takes no sketch of the rows: leave {argument} out, or use method 'sketch'."
@@ -195,7 +195,7 @@ class EstimationRequest(EstimateArguments, Request):
             raise self._refusal(why, "kernel", "gini")
 
     def _check_interval(self) -> None:
-        """Raise `InputError` unless nodes can learn the errors that are asked for."""
+        """Raise `InputError` if nodes cannot learn the errors that an interval needs."""
         if self.until is not None:
             self.interval = 0.95 if self.interval is None else self.interval
         if self.interval is None:
@@ -204,12 +204,12 @@ class EstimationRequest(EstimateArguments, Request):
         method = self._method
         if self.privacy is not None and method.sketches:
             raise self._refusal(
-                "averages private reports, of which it does not know the sampling error: use "
-                "{argument}."
+                "averages private reports, whose sampling error it does not know: use {argument}."
             )
         if not (method.tracks_rows or method.sketches or method.collects):
             raise self._refusal(
-                "does not let nodes learn how far rows differ, and so no sampling error: use "
+                "does not let nodes learn the differences between rows, and so no sampling error: "
+                "use "
                 "{argument}, or leave the interval out."
             )
 
@@ -227,7 +227,7 @@ class EstimationRequest(EstimateArguments, Request):
         return sampling_error(project(pairs))
 
     def _law(self, rows: Problem, problem: Problem, freedom: float) -> Law:
-        """Return the law of the statistic over its error: more of it where nodes know rows."""
+        """Return the law of the statistic over its error; nodes that know rows know more of it."""
         if self.interval is None:
             return Law(freedom)
         pairs = rows.visible_pairs
@@ -238,7 +238,7 @@ class EstimationRequest(EstimateArguments, Request):
     def _check_errors(
         self, rows: Problem, by_site: bool, target: float | FloatArray, freedom: float
     ) -> None:
-        """Raise `InputError` unless the rows tell a sampling error."""
+        """Raise `InputError` if the rows do not give a sampling error."""
         if self.until is None:
             rows.check_interval()
         if freedom < 1:
@@ -252,8 +252,8 @@ class EstimationRequest(EstimateArguments, Request):
             return
         if not by_site and not are_frequencies(rows.weights):
             raise InputError(
-                "Weights that are not whole numbers are no frequencies of rows, of which nodes "
-                "could learn the sampling error: leave {argument} out, or ask exact, with groups.",
+                "Weights that are not whole numbers are not frequencies of rows, whose sampling "
+                "error nodes could learn: leave {argument} out, or use exact, with groups.",
                 "interval",
             )
         if not by_site:
@@ -262,7 +262,7 @@ class EstimationRequest(EstimateArguments, Request):
             raise degenerate_error(pairs, float(target), None if by_site else freedom)
 
     def _refusal(self, why: str, argument: str = "method", value: str = "gosta") -> InputError:
-        """Build the error for a method that cannot do what is asked."""
+        """Build the error for a method that cannot do this."""
         return InputError(f"Method '{self._method.name}' {why}", argument, value)
 
     def _rows(self) -> Problem:
@@ -286,20 +286,20 @@ class EstimationRequest(EstimateArguments, Request):
         return pairs
 
     def _refuse_factors(self, why: str) -> None:
-        """Raise `InputError` if pairs are to count more or less, which cannot be done."""
+        """Raise `InputError` for weights and strata, which pairs cannot have here."""
         for name in ("weights", "within", "between"):
             if getattr(self, name) is not None:
                 raise InputError(f"{why}: leave {{argument}} out.", name)
 
     def _private_rows(self, mechanism: RandomizedResponse) -> Problem:
-        self._refuse_factors("Private reports do not tell which pairs count")
+        self._refuse_factors("Private reports do not show which pairs count")
         check_mechanism(mechanism)
         seeded = self.seed is not None
         if self._method.estimates == "mean":
             return PrivateMeans(self.data, mechanism, seeded=seeded)
         if self._method.estimates == "row-mean":
             raise self._refusal(
-                "estimates the mean of every single row of pairs, which hangs on one private "
+                "estimates the mean of every single row of pairs, which depends on one private "
                 "report however many others there are: use {argument}."
             )
         pairs = PrivatePairs(
@@ -343,7 +343,7 @@ class EstimationRequest(EstimateArguments, Request):
             return float("nan")
         if by_rows:
             return problem.row_means()
-        # A function counts iterations, and the exact value takes none.
+        # A progress function counts iterations, and the exact value takes none.
         show = False if callable(self.progress) else self.progress
         with progress_bar("exact value", 1000, show) as advance:
             return problem.exact(in_steps(advance))
@@ -359,7 +359,7 @@ def _choose_order(order: str | None, method: Method, clock: str) -> str:
     chosen = "update-first" if order is None else order
     if chosen != "update-first" and method.updates != "either":
         raise InputError(
-            f"Method '{method.name}' knows one order of update and exchange only: leave "
+            f"Method '{method.name}' has one order of update and exchange only: leave "
             "{argument} out, or use method 'gosta'.",
             "order",
         )

@@ -1,4 +1,4 @@
-"""Dual averaging by `minimize`: checks first, then the engine, then a `Fit`."""
+"""Dual averaging for `minimize`: checks first, then the engine, then a `Fit`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LearningRequest(MinimizeArguments, Request):
         self.starting_point.seed(self)
 
     def execute(self) -> Fit:
-        """Run what the network is asked for, from the start on if there is one."""
+        """Run the network, from the start on if there is one."""
         setup = self.setup()
         fingerprint = {**learning_fingerprint(setup.descent), **attack_marks(setup.faulty)}
         self.starting_point.check_same(setup, fingerprint)
@@ -74,7 +74,7 @@ class LearningRequest(MinimizeArguments, Request):
         return self.finish(self.starting_point.join(later), int(setup.checkpoints[-1]))
 
     def setup(self) -> DescentSetup:
-        """Check the rest and return all that a trial needs besides its seed."""
+        """Check the other arguments and return all that a trial needs besides its seed."""
         self.prepare_rows()
         rows = self._rows()
         self.positive_class = rows.name_positive(self.label_name)
@@ -125,7 +125,7 @@ class LearningRequest(MinimizeArguments, Request):
     def _descent(
         self, problem: PairwiseLearning, graph: Graph, law: NamedOrGiven, last: int
     ) -> Descent:
-        """Return what is minimized and how."""
+        """Return the problem to minimize and its settings."""
         proximal = as_proximal(self.constraint, self.penalty)
         is_matrix = getattr(problem.loss, "shape", "matrix") == "matrix"
         if proximal.is_cone and not is_matrix:
@@ -138,7 +138,7 @@ class LearningRequest(MinimizeArguments, Request):
         return Descent(problem, proximal, steps, self.clock, probabilities)
 
     def _steps(self, problem: PairwiseLearning, proximal: Proximal, horizon: float) -> Any:
-        """Return the step sizes asked for, or the default, checked up to a time."""
+        """Return the given step sizes, or the default, checked up to a time."""
         step = self.step
         if step is None:
             step = adaptive() if self.privacy is None else "paper"
@@ -149,7 +149,7 @@ class LearningRequest(MinimizeArguments, Request):
         if isinstance(step, AdaptiveStep):
             if self.privacy is not None:
                 raise InputError(
-                    "The adaptive step takes the noise of private reports for slopes: use "
+                    "The adaptive step mistakes the noise of private reports for slopes: use "
                     "{argument}, or give a step size such as steps.inverse_sqrt(0.1).",
                     "step",
                     "paper",
@@ -162,7 +162,7 @@ class LearningRequest(MinimizeArguments, Request):
         is_adaptive = isinstance(descent.steps, AdaptiveStep)
         if self.bias and is_adaptive:
             raise InputError(
-                "The gradient bias is of steps that are a function of time, not of the adaptive "
+                "The gradient bias needs steps that are a function of time, not the adaptive "
                 "one: give {argument}, or leave out bias.",
                 "step",
                 "paper",
@@ -171,7 +171,7 @@ class LearningRequest(MinimizeArguments, Request):
 
 
 class _Start:
-    """Where a run begins: anew, or where a fit ended, whose network, seed and trials it keeps."""
+    """The start of a run: new, or the end of a fit, whose network, seed and trials it keeps."""
 
     def __init__(self, start: Fit | str | Path | None) -> None:
         fit = start if start is None or isinstance(start, Fit) else load(start)
@@ -192,10 +192,10 @@ class _Start:
             request.root = root_seed(self._fit.seed)
             request.trial_numbers = self._fit.trial_numbers.tolist()
             if request.law == name_law(self._fit.law):
-                request.law = self._fit.law  # the best law as it was found, to the last bit
+                request.law = self._fit.law  # the best law, to the last bit
 
     def check_same(self, setup: DescentSetup, fingerprint: Fingerprint) -> None:
-        """Raise `InputError` unless the start minimized the same in the same way."""
+        """Raise `InputError` if the start minimized another problem or in another way."""
         if self._fit is None:
             return
         law = self._fit.law
@@ -220,7 +220,7 @@ class _Start:
             )
 
     def place(self, request: LearningRequest, rows: LearningProblem) -> Placement:
-        """Return the network, and which rows its nodes hold: both as they were at the start."""
+        """Return the network, and the rows of its nodes: both as they were at the start."""
         fit = self._fit
         if fit is None:
             return request.place(rows.n)
@@ -242,29 +242,29 @@ class _Start:
         done = self.origin.iterations
         if grid[-1] <= done:
             raise InputError(
-                f"The start has made {done:,} iterations already: ask for more than that in all."
+                f"The start has made {done:,} iterations already: give a larger number in all."
             )
         return grid[grid > done]
 
     def judged(self, nodes: IntArray, *, is_asked: bool) -> IntArray:
-        """Return the nodes that the start judged: a curve is of the same nodes throughout."""
+        """Return the nodes that the start judged: a curve is over the same nodes throughout."""
         if self._fit is None:
             return nodes
         before = self._fit.judged
         if is_asked and not np.array_equal(nodes, before):
             raise InputError(
-                f"The start judged {len(before)} nodes, and this run is asked to judge "
+                f"The start judged {len(before)} nodes, and this run is to judge "
                 f"{len(nodes)}: give the same number, or none."
             )
         return before
 
     def join(self, fit: Fit) -> Fit:
-        """Return the curves of the start and of what followed."""
+        """Return the curves of the start and of this run."""
         return fit if self._fit is None else self._fit.append(fit)
 
 
 def _end_of(fit: Fit) -> Origin:
-    """Return where a fit ended, trial by trial."""
+    """Return the end of a fit, trial by trial."""
     numbers = fit.trial_numbers.tolist()
     states = (Snapshot(*state) for state in zip(*fit.state, strict=True))
     return Origin(
@@ -275,7 +275,7 @@ def _end_of(fit: Fit) -> Origin:
 
 
 def _check_rows(fit: Fit, rows: LearningProblem, clock: str) -> None:
-    """Raise `InputError` unless the start has data of the same form."""
+    """Raise `InputError` if the start does not have data of the same form."""
     same = {
         "loss": (fit.loss, rows.loss.name),
         "clock": (fit.clock, clock),
@@ -288,7 +288,8 @@ def _check_rows(fit: Fit, rows: LearningProblem, clock: str) -> None:
 
 
 def _check_features_differ(problem: PairwiseLearning) -> None:
-    """Raise `InputError` if all rows are the same but for labels, and no pair has features."""
+    """Raise `InputError` if all rows are the same but for labels, so that pairs have no
+    features."""
     loss, data = problem.loss, problem.data
     columns = data[:, :-1] if data.ndim == 2 and data.shape[1] > 1 else data
     if isinstance(loss, Loss) and not np.ptp(columns, axis=0).any():

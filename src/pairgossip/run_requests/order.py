@@ -30,7 +30,7 @@ class BinsRequest(EstimationRequest):
         """Accept that there is no kernel."""
 
     def _check_interval(self) -> None:
-        """Accept a level that was checked: bins tell every interval."""
+        """Accept a level that was checked: bins give every interval."""
         if self.until is not None and self.interval is None:
             raise InputError(
                 "Nodes have enough by their sampling errors, and ranks, or numbers alone, have "

@@ -53,7 +53,7 @@ class Request(RunArguments):
     positive_class: str | None = field(default=None, init=False)
     """The name of the positive class in results; None if there is no such class."""
     label_name: str | None = field(default=None, init=False)
-    """The name of the higher one of two labels, whether it matters or not."""
+    """The name of the higher one of two labels, even if the order does not matter."""
 
     def __post_init__(self) -> None:
         check_declared(self)
@@ -69,7 +69,7 @@ class Request(RunArguments):
         names, classes = getattr(self.privacy, "names", None), self.classes
         positive = self.positive
         if names is not None and positive == names[-1]:
-            positive = None  # the mechanism says it
+            positive = None  # the mechanism has it
         if names is not None and classes is not None:
             if list(names) != check_classes(classes):
                 raise InputError(
@@ -81,7 +81,7 @@ class Request(RunArguments):
         columns = {name: getattr(self, name) for name in self.row_arguments}
         kernel = getattr(self, "kernel", None)
         rows = prepare_rows(self.missing, classes, columns, positive, self.columns, kernel)
-        vars(self).update(rows.columns, columns=None)  # they are read
+        vars(self).update(rows.columns, columns=None)  # the columns are read
         self.label_name = str(names[-1]) if names and len(names) == 2 else rows.positive
         self.rows_dropped += rows.dropped
 
@@ -91,7 +91,7 @@ class Request(RunArguments):
         return int(self.root.entropy)  # type: ignore[arg-type]
 
     def place(self, rows: int) -> Placement:
-        """Return the network, and which rows its nodes hold."""
+        """Return the network, and the rows of its nodes."""
         nodes = getattr(self.graph, "n", rows)
         if self.groups is None and nodes == rows + self.rows_dropped > rows:
             raise InputError(
@@ -103,9 +103,9 @@ class Request(RunArguments):
         return place_rows(self.graph, rows, self.groups, self.construction, self.entropy)
 
     def settle_law(self, graph: Graph) -> NamedOrGiven:
-        """Return the law of edges; raise `InputError` unless it fits this network.
+        """Return the law of edges; raise `InputError` if it does not fit this network.
 
-        The best one is found here, but not for schedules that refuse every law.
+        The best law is computed here, except for schedules that refuse every law.
         """
         law = self.law
         if isinstance(law, str) and law == BEST_LAW:
@@ -117,9 +117,9 @@ class Request(RunArguments):
         return law
 
     def find_faulty(self, graph: Graph, components: int, iterations: int) -> FaultyNetwork | None:
-        """Return the faults on a network, with those drawn by the seed who crash and lie.
+        """Return the faults on a network, with the nodes that crash and lie, drawn by the seed.
 
-        None if nothing goes wrong.
+        None if there are no faults.
         """
         if self.asked_faults is None:
             return None
@@ -128,11 +128,11 @@ class Request(RunArguments):
 
     @property
     def _shown(self) -> Show:
-        """Whether a bar is shown: a function is told of iterations, and of nothing else."""
+        """Whether a bar is shown: a progress function gets iterations, and nothing else."""
         return None if callable(self.progress) else self.progress
 
     def spread_nodes(self, nodes: int, count: int) -> IntArray:
-        """Return evenly spaced nodes, up to a number of them."""
+        """Return evenly spaced nodes, at most this number."""
         return np.unique(np.linspace(0, nodes - 1, min(nodes, count)).astype(np.int64))
 
     def grid(self, nodes: int, most: int | None = None) -> IntArray:
@@ -142,7 +142,7 @@ class Request(RunArguments):
         return checkpoint_grid(last if most is None else min(last, most), self.checkpoints)
 
     def run(self, experiment: Experiment[R], title: str) -> Outcome[R]:
-        """Run all trials; raise `KeyboardInterrupt` if it came before anything was computed."""
+        """Run all trials; raise `KeyboardInterrupt` if it came before any result."""
         total = len(self.trial_numbers) * experiment.iterations
         with (
             progress_bar(title, total, self.progress) as advance,
@@ -154,7 +154,7 @@ class Request(RunArguments):
         return outcome
 
     def finish(self, result: Kind, last: int) -> Kind:
-        """Note rows left out and the positive class; warn the caller if it is interrupted."""
+        """Note rows left out and the positive class; warn the caller if the run is interrupted."""
         if result.status == "interrupted":
             notice = InterruptedRun(
                 f"Interrupted: kept {result.trials} of {len(self.trial_numbers)} trials, "
@@ -168,7 +168,7 @@ class Request(RunArguments):
 
 @contextmanager
 def _announcing_compilation(advance: Advance | None) -> Iterator[None]:
-    """Let a bar say when loops are compiled; without one, or a compiler, there is nothing to do."""
+    """Let a bar say when loops are compiled; without one, or a compiler, do nothing."""
     with ExitStack() as stack:
         if isinstance(advance, LateBar):
             with suppress(MissingExtra):

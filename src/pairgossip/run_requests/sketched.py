@@ -27,21 +27,22 @@ from pairgossip.results.provenance import solving_fingerprint
 from pairgossip.run_requests.request import Request
 
 _ROUNDS, _MOST_ROUNDS = 200, 1_000_000
-"""The largest number of rounds by default, and at all: each may be a checkpoint."""
+"""Default and largest number of rounds; each may be a checkpoint."""
 LARGEST_JUDGED = 2_000
-"""Up to this many nodes every node's model is judged, and a gradient bias computed."""
+"""Largest number of nodes whose models are all judged, and for which a gradient bias is
+computed."""
 MOST_GRADES = 32
-"""Up to this many grades a sketch of the scores of each is short enough to send."""
+"""Largest number of grades: a sketch of the scores of each is still short enough to send."""
 _WARN_GAIN = 1e-4
 """Gain that a run may leave, relative to the zero model's objective; a warning is given above."""
 _WARN_SLOPE_ERROR = 0.1
 """Error of slopes, relative to their mean; a warning is given above."""
 _WARN_OUTLIER_IQR = 200.0
 """Distance of a value from its feature's median, in quartile distances; above it, a warning."""
-_ROWS_LOOKED_AT = 500
+_ROWS_FOR_QUARTILES = 500
 """Number of rows whose quartiles are computed; of more rows, every k-th is taken."""
 _TOLERANCE, _ACCURACY = 1e-7, 1e-6
-"""The tolerance and the accuracy unless given."""
+"""Default tolerance and accuracy."""
 
 
 @dataclass(kw_only=True)
@@ -66,7 +67,7 @@ class SketchedRequest(MinimizeArguments, Request):
             )
 
     def execute(self) -> Fit:
-        """Run the trials, and warn the caller of what the run lacks."""
+        """Run the trials, and warn the caller about limits of the result."""
         setup = self.setup()
         loss = setup.problem.learning.loss.name
         outcome = self.run(setup, f"{loss} on {setup.graph.n:,} nodes")
@@ -77,7 +78,7 @@ class SketchedRequest(MinimizeArguments, Request):
         return self.finish(fit, setup.iterations)
 
     def setup(self) -> SolverSetup:
-        """Check the rest and return all that a trial needs besides its seed."""
+        """Check the other arguments and return all that a trial needs besides its seed."""
         self.prepare_rows()
         learning = self._learning()
         self.positive_class = learning.name_positive(self.label_name)
@@ -123,7 +124,7 @@ class SketchedRequest(MinimizeArguments, Request):
         learning = LearningProblem(self.data, self.loss, self.labels)
         if (why := why_not_sketched(learning.loss)) is not None:
             raise InputError(
-                f"Loss '{learning.loss.name}' {why}, so sums over the rows do not tell its "
+                f"Loss '{learning.loss.name}' {why}, so sums over the rows do not give its "
                 "gradient: use {argument}.",
                 "method",
                 "dual-averaging",
@@ -153,7 +154,7 @@ def _warn_if_unfinished(fit: Fit, setup: SolverSetup, promised: float) -> None:
     elif promised > _WARN_GAIN and fit.schedule != TREE:
         notice = NotEnough(
             "The run ended while some nodes expected to gain, since nodes' averages differ by too "
-            "much to tell: use {argument}.",
+            "much to decide: use {argument}.",
             "accuracy",
             setup.accuracy / 100,
         )
@@ -179,11 +180,11 @@ def _warn_if_coarse(fit: Fit, setup: SolverSetup) -> None:
 
 
 def _is_far(setup: SolverSetup) -> bool:
-    """Return whether in units of some row's value all others are alike; squares do not mind."""
+    """Return whether a feature has a value far from its quartiles; it does not harm squares."""
     if setup.phi.is_quadratic:
         return False
     rows = setup.problem.learning.data[:, :-1]
-    some = rows[:: max(1, len(rows) // _ROWS_LOOKED_AT)]
+    some = rows[:: max(1, len(rows) // _ROWS_FOR_QUARTILES)]
     lowest, highest = rows.min(axis=0), rows.max(axis=0)
     unsure = ~_are_near(some, lowest, highest)
     if not unsure.any():
@@ -194,9 +195,9 @@ def _is_far(setup: SolverSetup) -> bool:
 
 
 def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
-    """Return which features have no value far off for sure, without their quartiles.
+    """Return whether each feature has no far-off value for sure, without its quartiles.
 
-    More than a quarter of the values is well above the mean, and as many are well below.
+    More than a quarter of the values are well above the mean, and as many are well below it.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         center, apart = some.mean(axis=0), (highest - lowest) / _WARN_OUTLIER_IQR
@@ -207,9 +208,9 @@ def _are_near(some: FloatArray, lowest: FloatArray, highest: FloatArray) -> Any:
 def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
     """Warn that the loss falls forever, as a longer model is better.
 
-    Return whether it does.
+    Return whether that is so.
     """
-    # The loss of a pair falls with its margin, however large, and nothing holds the model.
+    # The loss of a pair falls with its margin, however large, and no term limits the model.
     if np.isfinite(setup.phi.flat_from) or not isinstance(setup.proximal, Unconstrained):
         return False
     data = setup.problem.learning.data
@@ -221,8 +222,8 @@ def _warn_if_separated(fit: Fit, setup: SolverSetup) -> bool:
         return False
     notify(
         NotEnough(
-            "A score separates the grades without error, so the longer the model the smaller the "
-            "loss, and none is best: the run ended when there was next to nothing to gain. Use "
+            "A score separates the grades without error, so a longer model always has a smaller "
+            "loss, and no model is best: the run ended when there was almost nothing to gain. Use "
             "{argument} for a model of definite length.",
             "penalty",
             SquaredL2(1e-6),

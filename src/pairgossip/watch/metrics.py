@@ -1,4 +1,4 @@
-"""A peer as seen by its metrics, which are served on its own machine only."""
+"""A peer as shown by its metrics, which are served on its own machine only."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pairgossip.study.service.status import ShownStudy
 from pairgossip.text import is_loopback, parse_address
 
 _LONGEST_ANSWER = 2.0
-"""Seconds that a metrics server may take; then the peer counts as frozen."""
+"""Longest wait for a metrics server, in seconds; after it the peer counts as frozen."""
 _LARGEST_ANSWER = 1 << 20
-"""Bytes of an answer; a longer one is refused."""
+"""Largest answer, in bytes; a longer one is refused."""
 
 
 class _Kind(msgspec.Struct):
-    """What tells peers of two kinds apart."""
+    """The key that distinguishes peers of single runs from members of studies."""
 
     exchanges: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     """Counted by peers of single runs alone."""
@@ -30,7 +30,7 @@ class _Kind(msgspec.Struct):
 
 _KIND = msgspec.json.Decoder(_Kind | None)
 _SINGLE, _STUDY = msgspec.json.Decoder(Shown), msgspec.json.Decoder(ShownStudy)
-"""Made before threads that read several peers at once, which would crash if each made it."""
+"""Made before threads read several peers at once, which would crash if each made its own."""
 
 
 def parse_metrics_address(text: str) -> tuple[str, int] | None:
@@ -49,7 +49,7 @@ def parse_metrics_address(text: str) -> tuple[str, int] | None:
 
 @dataclass
 class MetricsReader:
-    """Asks a peer's metrics server; its name is its address, since metrics hold no names."""
+    """Reads a peer's metrics server; its name is its address, since metrics hold no names."""
 
     host: str
     port: int
@@ -61,7 +61,7 @@ class MetricsReader:
         return f"{self.host}:{self.port}"
 
     def read(self) -> PeerReading:
-        """Ask once, and not for long."""
+        """Ask once, with a short time limit."""
         try:
             code, content = self._get("/status.json")
             is_alive = code == 200 and self._get("/healthz")[0] == 200
@@ -92,7 +92,7 @@ class MetricsReader:
 
 
 def _decode(content: bytes) -> Shown | ShownStudy | None:
-    """Return what a peer of either kind shows; None if there is nothing yet."""
+    """Return the numbers of a peer of either kind; None if there are none yet."""
     kind = _KIND.decode(content)
     if kind is None:
         return None
@@ -101,7 +101,7 @@ def _decode(content: bytes) -> Shown | ShownStudy | None:
 
 
 def _read(shown: Shown, state: str) -> PeerReading:
-    """Return what a peer's numbers say; who it is, is not among them."""
+    """Return a peer's numbers as a reading; they do not say which peer it is."""
     estimate = shown.estimate
     is_single = len(estimate) == 1
     return PeerReading(
@@ -119,7 +119,7 @@ def _read(shown: Shown, state: str) -> PeerReading:
 
 
 def _read_study(shown: ShownStudy, state: str) -> PeerReading:
-    """Return what the numbers of a study's member say; no question is named among them."""
+    """Return a study member's numbers as a reading; they do not name questions."""
     connected = sum(one.connected for one in shown.neighbor.values())
     return PeerReading(
         state,

@@ -1,4 +1,4 @@
-"""Which peers to look at, by a swarm's folder or one by one, and how their estimates have moved."""
+"""The peers to watch, from a swarm's folder or one by one, and the history of their estimates."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from pairgossip.text import clean_text, format_count
 from pairgossip.watch.metrics import MetricsReader, parse_metrics_address
 
 _MOST_NUMBERS = 60_000
-"""Estimates kept for all peers together; beyond this, every other moment is dropped."""
+"""Largest number of estimates kept for all peers; beyond it, every other moment is dropped."""
 _MOST_MOMENTS = 1_200
-"""Readings that are remembered for curves; beyond, every other one is dropped."""
+"""Largest number of readings kept for curves; beyond it, every other one is dropped."""
 
 
 @dataclass
 class Swarm:
-    """Peers to look at, and how they are connected."""
+    """Peers to watch, and their links."""
 
     title: str
     readers: Sequence[PeerReader]
@@ -66,7 +66,7 @@ def swarm_in(folder: str | PathLike[str]) -> Swarm:
     def refresh() -> bool | None:
         try:
             now = read_manifest(place)
-        except InputError:  # the folder may be being removed; what was read last still stands
+        except InputError:  # the folder may be being removed; the last manifest still holds
             return None
         pids = {peer.home: peer.pid for peer in now.peers}
         for reader in readers:
@@ -92,7 +92,7 @@ def peers_at(places: Sequence[str]) -> Swarm:
         raise InputError("No peer is named: give their folders, or HOST:PORT of their metrics.")
     if len(places) > MOST_PEERS:
         raise InputError(
-            f"{len(places):,} peers are too many to look at: give at most {MOST_PEERS:,}."
+            f"{len(places):,} peers are too many to watch: give at most {MOST_PEERS:,}."
         )
     readers: list[PeerReader] = []
     neighbors: list[set[str]] = []
@@ -114,11 +114,11 @@ def peers_at(places: Sequence[str]) -> Swarm:
 
 
 def _find_peer(place: str) -> tuple[PeerReader, set[str]]:
-    """Return who reads the peer at a place, and the ids of those that it talks to."""
+    """Return the reader of the peer at a place, and the ids of its neighbors."""
     address = None if Path(place).is_dir() else parse_metrics_address(place)
     if address is not None:
         return MetricsReader(*address), set()
-    # By the certificate: whoever only looks has no business with the key.
+    # From the certificate: an observer has no business with the key.
     if is_study(place):
         study = open_study(place)
         name, signed = study.read_settings().name, read_list(study)
@@ -144,7 +144,7 @@ class SwarmHistory:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the peers, made harmless."""
+        """The names of the peers, without control characters."""
         return self._reader.names
 
     def read(self) -> SwarmReading:
@@ -153,7 +153,7 @@ class SwarmHistory:
         reading = replace(self._reader.read(), is_running=is_running)
         kept = [*self._kept, (reading.seconds, estimates_in(reading))]
         most = min(_MOST_MOMENTS, max(_MOST_NUMBERS // len(self.names), 60))
-        if len(kept) > most:  # older moments grow farther apart, the newest stays
+        if len(kept) > most:  # older moments get farther apart, the newest stays
             kept = kept[-1::-2][::-1]
         self._kept = kept
         return reading
@@ -167,7 +167,7 @@ class SwarmHistory:
         return [seconds for seconds, _ in kept], curves.tolist()
 
     def close(self) -> None:
-        """Ask no peer any more."""
+        """Stop reading peers."""
         self._reader.close()
 
 

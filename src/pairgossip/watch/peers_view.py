@@ -30,12 +30,12 @@ from pairgossip.watch.simulation.frames import (
 _SECONDS_BETWEEN_READINGS = 1.0
 """Peers write their status once a second."""
 _PALE = 1.7
-"""The reach of colors where peers are on one side or the other: not the darkest."""
+"""Reach of the colors where peers are on one side or the other: not the darkest colors."""
 _log = logging.getLogger(__name__)
 
 
 class SwarmView:
-    """Reads peers from a thread of its own, whether or not anybody watches."""
+    """Reads peers in its own thread, with or without viewers."""
 
     name, title = "swarm", "Swarm"
 
@@ -43,7 +43,7 @@ class SwarmView:
         self._history = SwarmHistory(swarm)
         self._setup = format_event("setup", _setup(swarm, self._history.names))
         self._last: tuple[float, bytes] | None = None
-        """When the peers were read last, and what was told of it."""
+        """The time of the last reading, and the message about it."""
         self._reach: float | None = None
         self._board = Board(self._opening)
         self._ended = threading.Event()
@@ -51,7 +51,7 @@ class SwarmView:
         self._thread.start()
 
     def routes(self) -> list[Route]:
-        """Return the paths this view answers on; none changes anything."""
+        """Return the paths of this view; none of them changes anything."""
         return [make_route("/api/swarm/events", self._events)]
 
     def close(self) -> None:
@@ -95,12 +95,12 @@ class SwarmView:
         self._board.post("look", look)
 
     def _opening(self) -> list[bytes]:
-        """Return all that a viewer needs who connects late."""
+        """Return all messages for a viewer who connects late."""
         last = self._last
         if last is None:
             return [self._setup, _history([], [[] for _ in self._history.names])]
         seconds, estimates = self._history.curves()
-        # The newest reading is shown once its look is complete, and not before.
+        # The newest reading is shown once its picture is complete, and not before.
         count = bisect_right(seconds, last[0])
         return [self._setup, _history(seconds[:count], [one[:count] for one in estimates]), last[1]]
 
@@ -109,9 +109,9 @@ class SwarmView:
 
 
 def _spoken(names: tuple[str, ...], reading: SwarmReading) -> FloatArray:
-    """Return -1 for members that a question waits for, 1 for others; NaN for who knows nothing.
+    """Return -1 for members that a question waits for, 1 for others; NaN for unknown ones.
 
-    It is the question that was asked first of those that are open, or else the last one.
+    It is the oldest open question, or else the last one.
     """
     questions = reading.questions()
     if not questions:  # metrics name none
@@ -129,7 +129,7 @@ def _knows(peer: PeerReading, question: QuestionReading) -> bool:
 
 
 def _study(reading: SwarmReading, questions: tuple[QuestionReading, ...]) -> dict[str, Any]:
-    """Return what the page shows of a study's questions: those that are open, then the newest."""
+    """Return the questions of a study that the page shows: the open ones, then the newest."""
     ordered = sorted(questions, key=lambda one: (one.is_over, -one.seen if one.is_over else 0))
     return {
         "tally": reading.tally()._asdict(),
@@ -183,7 +183,7 @@ def _setup(swarm: Swarm, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _places(swarm: Swarm) -> FloatArray:
-    """Return where peers are drawn: where the swarm says, else as any network, else on a ring."""
+    """Return the places of peers: from the swarm, else as for any network, else on a ring."""
     count = len(swarm.readers)
     if swarm.positions is not None:
         return fit_square(np.array(swarm.positions, dtype=np.float64))

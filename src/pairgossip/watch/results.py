@@ -1,4 +1,4 @@
-"""The results view: saved runs to look into, and the figures of a reproduction.
+"""The results view: saved runs, and the figures of a reproduction.
 
 The files are found once, at the start; nothing else is opened.
 """
@@ -35,18 +35,18 @@ from pairgossip.results.storage import read_header
 from pairgossip.text import clean_text
 from pairgossip.watch.server.requests import json_answer, make_route
 
-if TYPE_CHECKING:  # experiments take a second to import, and not everybody looks at them
+if TYPE_CHECKING:  # experiments take a second to import, and few viewers need them
     from pairgossip.experiments import Experiment, Panel, PlacedCurve, Plan, Section, Store
 
 
 _MOST_FILES = 1_000
 _LONGEST_NAME = 120
 _REMEMBERED = 64
-"""Number of results that are kept as they were read; beyond, the oldest is forgotten."""
+"""Number of results that are kept in memory; beyond it, the oldest is dropped."""
 _DASHES = {"-": "solid", "--": "dashed", "-.": "dash-dotted", ":": "dotted"}
 """The page's names of the line styles of matplotlib."""
 _Chapters = Callable[[], list[dict[str, Any]]]
-"""Makes what the page shows of reproductions, a chapter per experiment; this takes seconds."""
+"""Make the page's chapters of reproductions, one per experiment; this takes seconds."""
 _log = logging.getLogger(__name__)
 
 
@@ -56,9 +56,9 @@ class _ResultFile:
 
     key: str
     name: str
-    """As shown: without control characters."""
+    """The name to show: without control characters."""
     group: str
-    """The folder it was found in, below the one asked for; after that one if there are several."""
+    """The folder of the file, below the given one; after the given one if there are several."""
     path: Path
 
     def load(self) -> Any:
@@ -74,7 +74,7 @@ class _ResultFile:
             return read_header(self.path)
         except InputError:
             raise
-        except Exception:  # a damaged archive fails in as many ways as there are bytes
+        except Exception:  # a damaged archive can fail in many ways
             raise InputError(
                 f"{self.path.name} is not a run saved by pairgossip, or is damaged."
             ) from None
@@ -82,7 +82,7 @@ class _ResultFile:
 
 @dataclass(frozen=True)
 class ResultFiles:
-    """All files there are."""
+    """The table of all files."""
 
     files: dict[str, _ResultFile]
     reports: dict[str, Path]
@@ -104,7 +104,7 @@ def find_results(
     for folder in places:
         if not folder.is_dir():
             raise InputError(f"There is no folder {folder}: check the path.")
-        # Runs of several folders are often called the same.
+        # Runs of several folders often have the same names.
         _add_folder(table, folder, above=str(folder) if len(places) > 1 else "")
     return table
 
@@ -112,7 +112,7 @@ def find_results(
 def _add_folder(table: ResultFiles, folder: Path, above: str) -> None:
     paths, report = saved_runs(folder), folder / REPORT
     if is_reproduction(folder):
-        table.reproductions.append(folder)  # which may have computed its results without runs
+        table.reproductions.append(folder)  # it may have computed its results without runs
         if report.is_file():
             table.reports[_key(report)] = report
     elif not paths:
@@ -138,7 +138,7 @@ def _key(path: Path) -> str:
 
 
 def _result_content(result: Run | Fit) -> dict[str, Any]:
-    """Return everything a page needs to draw a result in several ways."""
+    """Return all that a page needs to draw a result in several ways."""
     charts = make_charts(result, None if result.kind == "fit" else result.known_theory)
     kinds = CHARTS[result.kind]
     return {
@@ -161,7 +161,7 @@ def _result_content(result: Run | Fit) -> dict[str, Any]:
 
 
 def _facts(result: Run | Fit) -> list[tuple[str, Any]]:
-    """Return labels and values: the last of the curves, how long it ran, what fields declare."""
+    """Return labels and values: the ends of the curves, the length, and the declared facts."""
     declared = [
         (fact.label, clean_text(value, _LONGEST_NAME) if isinstance(value, str) else value)
         for _, fact, value in shown_facts(result, PAGE)
@@ -207,12 +207,12 @@ def _chart_content(chart: Chart) -> dict[str, Any]:
 
 
 def find_chapters(folders: Sequence[Path]) -> _Chapters | None:
-    """Return what makes the chapters of these reproductions; None if there are none to make."""
+    """Return the maker of the chapters of these reproductions; None without reproductions."""
     if not folders:
         return None
     try:
         from pairgossip.experiments import Store
-    except MissingExtra:  # the runs can be looked into without the paper's package
+    except MissingExtra:  # runs can be viewed without the paper's package
         return None
     stores = [Store(folder) for folder in folders]
     plans = [store.saved_plan() for store in stores]  # damaged settings are refused at once
@@ -231,7 +231,7 @@ def find_chapters(folders: Sequence[Path]) -> _Chapters | None:
 
 
 def _chapter(experiment: Experiment, store: Store, plan: Plan, *, is_only: bool) -> dict[str, Any]:
-    """Return a chapter; the same one of several reproductions is told apart by its folder."""
+    """Return a chapter; in several reproductions its title has the folder's name."""
     problem, section, place = "", None, clean_text(store.folder, _LONGEST_NAME)
     try:
         results = store.results_of(experiment, plan)
@@ -251,7 +251,7 @@ def _chapter(experiment: Experiment, store: Store, plan: Plan, *, is_only: bool)
 
 
 def _section_content(section: Section | None) -> dict[str, Any]:
-    """Return what the page shows of a section of the report."""
+    """Return the page's content of a section of the report."""
     if section is None:
         return {"findings": [], "claims": [], "figures": []}
     return {
@@ -298,7 +298,7 @@ def _placed_content(placed: PlacedCurve, x: FloatArray) -> dict[str, Any]:
 
 
 class ResultsView:
-    """Answers from a fixed table of files; what a request names is looked up in it."""
+    """Answers from a fixed table of files, in which names from requests are looked up."""
 
     name, title = "results", "Results"
 
@@ -311,7 +311,7 @@ class ResultsView:
         self._problem = ""
 
     def routes(self) -> list[Route]:
-        """Return the paths this view answers on; none changes anything."""
+        """Return the paths of this view; none of them changes anything."""
         return [
             make_route("/api/results", self._list),
             make_route("/api/results/figures", self._chapters_so_far),
@@ -335,7 +335,7 @@ class ResultsView:
         path = self._table.reports.get(request.path_params["key"])
         if path is None or not path.is_file():
             raise LookupError("There is no such report.")
-        # To be kept and opened by itself: here its own pictures and styles would be refused.
+        # To be saved and opened separately: this page would refuse its pictures and styles.
         return FileResponse(path, filename=path.name, media_type="text/html; charset=utf-8")
 
     def _list_files(self) -> dict[str, Any]:
@@ -352,7 +352,7 @@ class ResultsView:
             changed = file.path.stat().st_mtime
         except OSError:
             raise InputError(f"{file.name} is no longer there: start again.") from None
-        with self._reading:  # several viewers would else read the same file at once
+        with self._reading:  # several viewers would otherwise read the same file at once
             entry = self._read.get(file.key)
             if entry is None or entry[0] != changed:
                 entry = self._read[file.key] = (changed, _result_content(file.load()))
@@ -361,7 +361,7 @@ class ResultsView:
         return entry[1] | {"key": file.key, "name": file.name, "group": file.group}
 
     async def _chapters_so_far(self, _: Request) -> Response:
-        """Return the chapters; null while they are made, in a thread that holds nobody up."""
+        """Return the chapters; null while a thread makes them, without a wait."""
         if self._chapters is None:
             raise LookupError("No reproduction is open: give its folder with --results.")
         with self._drawing:

@@ -22,24 +22,26 @@ if TYPE_CHECKING:
 
 _BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*#@"
 _LINES_AROUND_TABLE = 9
-"""Lines for the heading, the curve, the head of the table, and how many peers were left out."""
+"""Number of lines for the heading, the curve, the table's head, and the number of peers left
+out."""
 _MOST_PROBLEMS = 3
-"""Lines for problems of peers."""
+"""Largest number of lines for problems of peers."""
 _SECONDS_BETWEEN_READINGS = 1.0
 _SECONDS_BETWEEN_LINES = 5.0
-"""Where nobody sees a table being redrawn."""
+"""Seconds between lines where no table is redrawn."""
 _MOST_MOMENTS = 2_000
 _MOST_AWAITED = 3
-"""Names in one cell."""
+"""Largest number of names in one cell."""
 _STYLES = {UP: "green", FROZEN: "cyan", DOWN: "red", EVICTED: "red", UNCLEAR: "red"}
 _Picture = Callable[[int, int], RenderableType]
-"""Draws what is to be seen, given the columns and lines of the terminal."""
+"""Draw the picture, given the columns and lines of the terminal."""
 
 
 def _sparkline(values: Sequence[float | None], width: int, blocks: str) -> str:
     """Draw a curve on a logarithmic scale in one line, the newest value last.
 
-    More values than columns share columns. What is unknown stays empty; 0 counts as the least.
+    If there are more values than columns, values share columns. Unknown ones stay empty; 0 counts
+    as the least.
     """
     heights = [_height(value) for value in values]
     known = [height for height in heights if height is not None and math.isfinite(height)]
@@ -68,7 +70,7 @@ def _height(value: float | None) -> float | None:
 def draw_curve(
     console: Console, name: str, values: Sequence[float | None], width: int, note: str
 ) -> Text:
-    """Draw a curve between its name and a note, in blocks that the terminal can show."""
+    """Draw a curve between its name and a note, in characters that the terminal can show."""
     blocks = _BLOCKS
     try:
         _BLOCKS.encode(console.encoding)
@@ -79,19 +81,19 @@ def draw_curve(
 
 
 def _number(value: float | None, digits: int = 6) -> str:
-    """Format a number, or a dash for what is unknown."""
+    """Format a number; a dash stands for an unknown one."""
     return "-" if value is None or math.isnan(value) else f"{value:.{digits}g}"
 
 
 def cut_line(text: str, width: int, style: str = "") -> Text:
-    """Return one line of text, cut where the terminal ends."""
+    """Return one line of text, cut at the width of the terminal."""
     cut = Text(text, style=style, no_wrap=True, overflow="ellipsis")
     cut.truncate(width, overflow="ellipsis")
     return cut
 
 
 class _Sized:
-    """Draws anew for the size that the terminal has now."""
+    """Draws again for the current size of the terminal."""
 
     def __init__(self, picture: _Picture) -> None:
         self._picture = picture
@@ -109,7 +111,7 @@ def show_live(
     The last picture stays on the terminal unless it is transient.
     """
     live = Live(_Sized(picture), console=console, auto_refresh=False, transient=transient)
-    # Not as a context: its first drawing, if Ctrl-C ends it, would leave the cursor hidden.
+    # Not as a context: if Ctrl-C ends its first drawing, the cursor would stay hidden.
     try:
         live.start()
         yield live.refresh
@@ -123,11 +125,11 @@ class PeersPicture:
     Parameters
     ----------
     console
-        Where it is shown.
+        The console to draw on.
     heading
-        Its first line.
+        The first line.
     exact
-        The value that peers estimate, if that is known.
+        The value that peers estimate, if it is known.
     """
 
     def __init__(self, console: Console, heading: str, exact: float | None) -> None:
@@ -139,7 +141,7 @@ class PeersPicture:
         self._line_due = 0.0
 
     def add(self, reading: SwarmReading, note: str = "") -> None:
-        """Take a new reading, and a note to add to its summary."""
+        """Add a new reading, and a note for its summary."""
         self._reading, self._note = reading, note
         self._errors = [*self._errors, _error(reading, self._exact)][-_MOST_MOMENTS:]
 
@@ -233,7 +235,7 @@ class TextSwarm:
 
 
 def _error(reading: SwarmReading, exact: float | None) -> float | None:
-    """Return how far the peers are from the exact value, or else from their mean."""
+    """Return the distance of the peers from the exact value, or else from their mean."""
     known = [value for value in reading.estimates() if value is not None]
     if not known or (exact is None and len(known) == 1):
         return None
@@ -251,7 +253,7 @@ def _estimate(peer: PeerReading) -> str:
 
 
 def _exchange_texts(peer: PeerReading) -> list[str]:
-    """Say what a peer that exchanges rows has found and done."""
+    """Describe the estimates and exchanges of a peer that exchanges rows."""
     errors = peer.errors
     is_bound = errors.privacy_error is not None and errors.sampling_error is not None
     sampling = f"{'>= ' if is_bound else ''}{_number(errors.sampling_error, 2)}"
@@ -263,7 +265,7 @@ def _exchange_texts(peer: PeerReading) -> list[str]:
 
 
 def _study_texts(peer: PeerReading) -> list[str]:
-    """Say what a study's member has answered, and whom it waits for."""
+    """Describe the answers of a study's member, and the members it waits for."""
     tally = peer.tally
     answered = "-" if tally is None else f"{tally.answered} of {tally.answered + tally.open}"
     connected = "-" if peer.covers is None else f"{peer.covers[0]} of {peer.covers[1]}"
@@ -287,4 +289,4 @@ _STUDY = (
     _study_texts,
     False,
 )
-"""The columns of a table, what fills them, and whether a curve is above it."""
+"""The columns of a table, the function for their texts, and whether a curve is above it."""

@@ -1,4 +1,4 @@
-"""Simulations on a terminal: how far the nodes are, and the ROC curves that some of them know."""
+"""Simulations on a terminal: the state of the nodes, and the ROC curves that some of them know."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pairgossip.watch.simulation.runs import WatchedRun
 
 _FRAMES = 240
-"""Pictures of a run, at most."""
+"""Largest number of pictures of a run."""
 _FRAMES_BETWEEN_LINES = 24
-"""Where nobody sees a picture being redrawn."""
+"""Number of pictures between lines where no picture is redrawn."""
 _SECONDS_BETWEEN_FRAMES = 0.04
 _WIDEST, _TALLEST = 48, 20
-"""Columns and lines of a picture of curves."""
+"""Width and height of a picture of curves, in columns and lines."""
 _LINES_AROUND_CURVES = 7
 _BRAILLE = 0x2800
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """The bits of the dots in a character: four lines of two."""
 _MARGIN = 5
-"""Columns for the numbers of the axis."""
+"""Number of columns for the labels of the axis."""
 
 
 class TextRuns:
@@ -66,7 +66,7 @@ class TextRuns:
             self._wait(_SECONDS_BETWEEN_FRAMES)
 
     def _print_lines(self) -> None:
-        """Print a line now and then, and the last curves."""
+        """Print a line from time to time, and the last curves."""
         for at, _ in enumerate(self._advance(), 1):
             if at % _FRAMES_BETWEEN_LINES == 0 or all(run.is_over for run in self._runs):
                 for run in self._runs:
@@ -91,8 +91,8 @@ class TextRuns:
 
 
 def _advance_run(run: WatchedRun) -> Iterator[None]:
-    """Advance a run to its end, each time by the same factor, or by a round if it has rounds."""
-    if not run.iterations:  # nobody knows how many it will be
+    """Advance a run to its end, each time by the same factor, or by one round of a solver."""
+    if not run.iterations:  # their number is not known beforehand
         while not run.is_over:
             run.step()
             yield
@@ -104,7 +104,7 @@ def _advance_run(run: WatchedRun) -> Iterator[None]:
 
 
 def describe_run(run: WatchedRun) -> str:
-    """Say how far a run is, and what its nodes have found."""
+    """Describe the progress of a run, and the results of its nodes."""
     found = run.readouts(run.values())
     said = [
         f"{name.replace('_', ' ')} {value:.4g}"
@@ -118,7 +118,7 @@ def describe_run(run: WatchedRun) -> str:
 
 
 def draw_node_curves(console: Console, run: WatchedRun, width: int, height: int) -> list[Text]:
-    """Return the ROC curves that nodes know as lines of dots; none if there are no curves."""
+    """Return the ROC curves that nodes know as lines of dots; empty if there are no curves."""
     exact = run.describe().get("roc")
     if exact is None or height < 4 or width < 4 * _MARGIN:
         return []
@@ -142,7 +142,7 @@ def draw_node_curves(console: Console, run: WatchedRun, width: int, height: int)
 
 
 def _rasterize(paths: Sequence[Path], columns: int, lines: int) -> BoolArray:
-    """Return which dots lie on one of these curves."""
+    """Return the dots that lie on one of these curves."""
     dots = np.zeros((4 * lines, 2 * columns), dtype=np.bool_)
     across, down = dots.shape[1] - 1, dots.shape[0] - 1
     for alarms, sensitivity in paths:

@@ -1,1 +1,1 @@
-"""The page's server: who may connect, what is asked, and what is sent to whom."""
+"""The page's server: allowed connections, requests, and messages to viewers."""

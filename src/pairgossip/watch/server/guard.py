@@ -1,9 +1,9 @@
-"""Who may ask this server anything: checked before every request, whatever its method.
+"""Checks of every request, whatever its method, before this server answers it.
 
-Any page of the web that the user visits can make the browser send requests to 127.0.0.1. So the
-Host header must be one of this server's own names, else a foreign name that resolves here could
-read answers; a request that says it comes from another origin is refused, streams and unusual
-methods included; and one that changes something must say where it comes from.
+Any web page that the user visits can make the browser send requests to 127.0.0.1. So the Host
+header must be one of this server's own names; otherwise a foreign name that resolves here could
+read answers. A request that says it comes from another origin is refused, including streams and
+unusual methods; and a request that changes something must say where it comes from.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 _METHODS = ("GET", "HEAD", "POST")
 _READING = ("GET", "HEAD")
 _COOKIE = "__Host-pairgossip-"
-"""How the cookie's name begins; browsers then take it from this very host alone."""
+"""The start of the cookie's name; browsers then take it from this very host alone."""
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -41,7 +41,8 @@ _HEADERS = {
 
 
 class Guard:
-    """Refuses what does not come from this server's own page; adds the headers of all answers."""
+    """Refuses requests that do not come from this server's own page; adds headers to all
+    answers."""
 
     def __init__(
         self, app: ASGIApp, hosts: Iterable[str], *, secure: bool = False, token: str | None = None
@@ -51,13 +52,13 @@ class Guard:
         scheme = "https" if secure else "http"
         self._origins = frozenset(f"{scheme}://{host}" for host in self._hosts)
         self._token = token
-        # Cookies know no ports: servers side by side must not overwrite each other's.
+        # Cookies do not depend on ports: servers side by side must not overwrite each other's.
         self._cookie = _COOKIE + hashlib.sha256((token or "").encode()).hexdigest()[:8]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
         if scope["type"] != "http":
-            if scope["type"] == "websocket":  # there is none
+            if scope["type"] == "websocket":  # not used by the page
                 await send({"type": "websocket.close", "code": 1008})
             return
 
@@ -96,7 +97,7 @@ class Guard:
         return site in ("none", "same-origin") or (navigates and scope["method"] in _READING)
 
     def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """Let in whoever has the token: once in the address, from then on in a cookie."""
+        """Require the token: once in the address, from then on in a cookie."""
         assert self._token is not None
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
@@ -125,26 +126,26 @@ def _refuse(sentence: str, status: int) -> Response:
 # Connections that hold a place without using it are cut, so that honest viewers find one.
 #
 # A request that never ends, or an answer that is never read, costs its sender nothing. Each has a
-# deadline here, and where no place is left, whoever has been asking the longest makes room.
+# deadline here, and if no place is left, the oldest incomplete request makes room.
 
 
 MOST_CONNECTIONS = 256
-"""Connections at once; more are refused."""
+"""Largest number of connections at once; more are refused."""
 _CROWDED = 128
-"""From this many on, each that comes takes the place of one that is still asking; the rest of the
-places is for those that have asked, and for what takes a moment to end."""
+"""Number of connections from which each new one takes the place of one with an incomplete request;
+the remaining places are for complete requests, and for connections that take a moment to end."""
 _CHECK_SECONDS = 1.0
 """Seconds between two checks of a connection."""
 _HEAD_SECONDS = 10.0
-"""Seconds that the head of a request may take; then the connection is closed."""
+"""Seconds allowed for the head of a request; after that the connection is closed."""
 _BODY_SECONDS = 60.0
-"""Seconds that its body may take; then the connection is closed."""
+"""Seconds allowed for its body; after that the connection is closed."""
 _UNREAD_SECONDS = 30.0
-"""Seconds after which a viewer that takes no byte of an answer is taken not to read it."""
+"""Seconds without a byte of an answer taken, after which the viewer counts as gone."""
 
 
 class PromptProtocol(H11Protocol):
-    """HTTP with deadlines: for asking, and for taking the answer."""
+    """HTTP with deadlines for the request, and for reading the answer."""
 
     _timer: asyncio.TimerHandle | None = None
     _waits_for: tuple[Any, ...] = ()
@@ -182,7 +183,7 @@ class PromptProtocol(H11Protocol):
             min(asking, key=lambda one: one._since).transport.abort()
 
     def _check(self) -> None:
-        """Cut the connection if what it waits for has not moved within its time."""
+        """Cut the connection if the bytes that it waits for have not moved in time."""
         waits_for, patience = self._state()
         now = self.loop.time()
         if waits_for != self._waits_for:
@@ -193,10 +194,10 @@ class PromptProtocol(H11Protocol):
         self._timer = self.loop.call_later(_CHECK_SECONDS, self._check)
 
     def _state(self) -> tuple[tuple[Any, ...], float]:
-        """The bytes that have to move next, and the seconds that may take."""
+        """The bytes that have to move next, and the seconds allowed for that."""
         unread = self.transport.get_write_buffer_size()
         if unread:
-            # A slow reader takes some bytes and thereby gets more time.
+            # A slow reader takes some bytes and so gets more time.
             return ("unread", unread), _UNREAD_SECONDS
         if self.is_asking:
             patience = _HEAD_SECONDS if self.conn.their_state is h11.IDLE else _BODY_SECONDS

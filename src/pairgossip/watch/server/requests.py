@@ -1,4 +1,4 @@
-"""Requests read within limits, answers and their mistakes, and a board for streams of news."""
+"""Requests read within limits, answers and errors, and a board for streams of messages."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from pairgossip.errors import InputError, PairgossipError
 from pairgossip.text import json_value
 
 _LARGEST_REQUEST = 64 << 10
-"""Bytes of a request in JSON; a longer one is refused."""
+"""Largest request in JSON, in bytes; a longer one is refused."""
 _HEARTBEAT_SECONDS = 5.0
-"""Seconds without news after which a stream sends a comment, so that it stays open."""
+"""Seconds without a message after which a stream sends a comment, so that it stays open."""
 _Answer = Callable[[Request], Awaitable[Response]]
 T = TypeVar("T")
 
 
 class View(Protocol):
-    """A part of the page with paths of its own."""
+    """A part of the page with its own paths."""
 
     name: str
-    """As in the page's address."""
+    """The name in the page's address."""
     title: str
 
     def routes(self) -> list[Route]:
-        """Return the paths it answers on."""
+        """Return its paths."""
 
     def close(self) -> None:
-        """End, and let every viewer go."""
+        """End, and disconnect every viewer."""
 
 
 class _TooLarge(PairgossipError):
-    """A request is larger than it may be."""
+    """The error for a request that is larger than allowed."""
 
 
 def make_route(path: str, answer: _Answer, method: str = "GET") -> Route:
-    """Answer on a path; a mistake of the user's becomes JSON with one sentence."""
+    """Answer on a path; a user's error becomes JSON with one sentence."""
 
     async def answer_mistakes(request: Request) -> Response:
         try:
@@ -71,22 +71,22 @@ def format_event(name: str, value: Any) -> bytes:
 
 
 def json_answer(value: Any) -> Response:
-    """Answer with JSON in which what is not a finite number is null."""
+    """Answer with JSON; numbers that are not finite become null."""
     return Response(encode_json(value), media_type="application/json")
 
 
 def stream_answer(request: Request, messages: AsyncIterator[bytes]) -> Response:
-    """Answer with server-sent events; whoever asks for the head alone gets it and is done."""
+    """Answer with server-sent events; a request for the head alone gets only the head."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
     return StreamingResponse(messages, media_type="text/event-stream")
 
 
 async def read_body(request: Request, most: int, kind: str) -> bytes:
-    """Read a body of one content type, and no more of it than allowed."""
+    """Read a body of one content type, at most as long as allowed."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
         raise InputError(f"The request must be {kind}.")
-    too_large = _TooLarge(f"That is too large: at most {most / 2**20:.3g} MiB are taken.")
+    too_large = _TooLarge(f"That is too large: at most {most / 2**20:.3g} MiB are accepted.")
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > most:
         raise too_large
@@ -109,7 +109,7 @@ async def read_json(request: Request, kind: type[T]) -> T:
 
 
 class _Viewer:
-    """Woken from another thread when there is news."""
+    """Woken from another thread when there is a message."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -122,11 +122,11 @@ class _Viewer:
 
 
 class Board:
-    """The newest message of every kind, and who waits for the next.
+    """The newest message of every kind, and the viewers that wait for the next.
 
-    Whoever posts never waits: a viewer that is slow finds only the newest message of every kind
-    when it is ready for more. One that comes late is first sent the `opening`; without one, the
-    newest of every kind is all it needs.
+    Posting never waits: a slow viewer finds only the newest message of every kind when it is ready
+    for more. A late one first gets the `opening`; without an opening, the newest message of every
+    kind is all it needs.
     """
 
     def __init__(self, opening: Callable[[], list[bytes]] | None = None) -> None:
@@ -138,7 +138,7 @@ class Board:
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody looks on."""
+        """Whether there are viewers."""
         return bool(self._viewers)
 
     def post(self, kind: str, message: bytes, *, only_if_new: bool = False) -> None:
@@ -151,12 +151,12 @@ class Board:
         self._wake_all()
 
     def close(self) -> None:
-        """Let every viewer go."""
+        """Disconnect every viewer."""
         self._closed = True
         self._wake_all()
 
     async def messages(self, on_join: Callable[[], None] = lambda: None) -> AsyncIterator[bytes]:
-        """Yield what has been, then whatever is posted, until the board is closed."""
+        """Yield the past messages, then all new ones, until the board is closed."""
         viewer = _Viewer()
         seen: dict[str, int] = {}
         with self._lock:

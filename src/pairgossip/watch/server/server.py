@@ -1,4 +1,4 @@
-"""The server: on 127.0.0.1 unless asked otherwise, and then with TLS and a token."""
+"""The server: on 127.0.0.1 by default; on other addresses only with TLS and a token."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ FILES = {
     "/" if name == "index.html" else f"/{name}": (name, _KINDS[PurePath(name).suffix])
     for name in sorted(_list_files(FOLDER))
 }
-"""The files of the page, by path: name and kind. No path of a request reaches the disk."""
+"""The files of the page, by path: name and kind. Only these paths are ever read from disk."""
 
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where to serve: the host as viewers type it, the port, and what another host needs."""
+    """The address to serve at: the host as viewers type it, the port, and TLS for another host."""
 
     host: str = _LOCAL
     port: int = 0
@@ -69,7 +69,7 @@ class ServerAddress:
         return self.host in _LOCAL_NAMES
 
     def check(self) -> None:
-        """Raise `InputError` for what cannot be served safely, before anything is opened."""
+        """Raise `InputError` for settings that are not safe, before anything is opened."""
         if not 0 <= self.port <= LARGEST_PORT:
             raise InputError(f"The port is {self.port}: give 1 to {LARGEST_PORT:,}.")
         if self.is_local:
@@ -128,7 +128,7 @@ class Service:
 
     @property
     def address(self) -> str:
-        """Where to point a browser, the token included."""
+        """The address for a browser, token included."""
         name = _in_address(self._place.host)
         if self._token is None:
             return f"http://{name}:{self.port}/"
@@ -154,7 +154,7 @@ class Service:
 
 
 class _Server(uvicorn.Server):
-    """Says when it has started, and lets viewers go before it waits for them."""
+    """Reports its start, and disconnects viewers before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, views: Sequence[View]) -> None:
         super().__init__(config)
@@ -168,7 +168,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for view in self._views:
             view.close()
-        # Cutting connections off was the user's wish, not an error to log.
+        # The user wished to cut connections off, so it is not an error to log.
         log = logging.getLogger("uvicorn.error")
         level = log.level
         log.setLevel(logging.CRITICAL)
@@ -179,7 +179,7 @@ class _Server(uvicorn.Server):
 
 
 def _build_app(views: Sequence[View], page: str, hosts: list[str], token: str | None) -> ASGIApp:
-    """Put the page and its views behind the guard; the first view is the one to begin with."""
+    """Put the page and its views behind the guard; the first view is the default."""
     names = encode_json({"views": [(view.name, view.title) for view in views]})
     fixed = {"/api/views": Response(names, media_type="application/json"), **_read_page(page)}
     routes = [route for view in views for route in view.routes()]
@@ -191,8 +191,8 @@ def _build_app(views: Sequence[View], page: str, hosts: list[str], token: str | 
 def _read_page(page: str) -> dict[str, Response]:
     """Return the answers with the files of a page, by path; the page itself is at /.
 
-    The page itself asks for its files in a folder named after what is in all of them: a browser
-    may keep these for good, and asks for others as soon as one of them has changed.
+    The page asks for its files in a folder whose name is a digest of all of them: a browser may
+    keep these files forever, and asks for others as soon as one of them has changed.
     """
     contents = {path: FOLDER.joinpath(name).read_bytes() for path, (name, _) in FILES.items()}
     folder = "/" + hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
@@ -207,7 +207,7 @@ def _read_page(page: str) -> dict[str, Response]:
 
 
 class _Fixed:
-    """Answers that never change, found by their paths; all else is for the application."""
+    """Answers that never change, found by their paths; other requests go to the application."""
 
     def __init__(self, answers: Mapping[str, Response], app: ASGIApp) -> None:
         self._answers = answers
@@ -229,9 +229,9 @@ def _bind(place: ServerAddress) -> socket.socket:
     bound = None
     try:
         kind = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)[0]
-        if _is_wildcard(str(kind[4][0])):  # which "0" and other spellings come to
+        if _is_wildcard(str(kind[4][0])):  # also for "0" and other spellings of it
             raise _every_address(host)
-        # Only where the protocol is named does asyncio send small answers at once.
+        # Only with a named protocol does asyncio send small answers at once.
         bound = socket.socket(kind[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(kind[4])

@@ -1,1 +1,1 @@
-"""The view of a simulation: its settings, its course, and the frames sent to the page."""
+"""The view of a simulation: its settings, its progress, and the frames sent to the page."""

@@ -1,4 +1,4 @@
-"""How a watched run is made without the page: as Python, and as a command."""
+"""Code that makes a watched run without the page: in Python, and as a command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ score = random.normal(size={rows}) + label
 shares = np.linspace(1, 7, 24)
 site = random.choice(24, {rows}, p=shares / shares.sum())
 data = {{"score": score, "class": label, "site": site}}"""
-"""The made-up data, which no other command knows."""
+"""The made-up data, which no other command has."""
 
 
 class Recipe(NamedTuple):
@@ -30,16 +30,16 @@ class Recipe(NamedTuple):
 
     python: str
     command: str | None
-    """None where no command can do it."""
+    """None if no command can do it."""
 
 
 def reproduce_code(
     settings: Settings, run: RunChoice, rows: Observations, n: int, last: int
 ) -> Recipe:
-    """Write down a run of ``n`` nodes that ends with iteration ``last``."""
+    """Write the code of a run of ``n`` nodes that ends with iteration ``last``."""
     door = declared(MinimizeArguments if settings.loss else EstimateArguments)
     chosen = {name: getattr(run, name) for name in ("method", "clock", "schedule")}
-    # Defaults are left out of the code shown, and so is what another method takes.
+    # Defaults are left out of the code, and so are arguments of other methods.
     how = {
         name: value
         for name, value in {**chosen, **settings.arguments_for(run)}.items()
@@ -47,7 +47,7 @@ def reproduce_code(
     }
     how.pop("iterations", None)
     if settings.ends_alone(run):
-        settings = replace(settings, step=None)  # that of the other run
+        settings = replace(settings, step=None)  # the step of the other run
     else:
         how["iterations"] = last
     how["seed"] = settings.seed
@@ -128,7 +128,7 @@ def _call(function: str, arguments: list[str]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as it is written in a program; text in double quotes where that is simple."""
+    """Return a value as a program has it; text in double quotes where that is simple."""
     if isinstance(value, str) and value.isprintable() and not set(value) & set("\"'\\"):
         return f'"{value}"'
     return repr(value)
@@ -140,7 +140,7 @@ def _command(
     if len(rows.values) < rows.of or settings.data == TWO_NORMALS:
         return None  # only the page draws rows, and makes up data
     if any("," in name for name in rows.columns):
-        return None  # which separates columns
+        return None  # a comma separates columns
     compares = settings.loss or settings.kernel
     # Where a model is trained, --radius is the model's.
     spelled = {"radius": "graph-radius"} if settings.loss else {}

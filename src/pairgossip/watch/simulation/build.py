@@ -1,4 +1,4 @@
-"""From settings to runs to watch, after every check."""
+"""Runs to watch, built from settings after every check."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from pairgossip.watch.simulation.settings import MOST_NODES, RunChoice, Settings
 from pairgossip.watch.simulation.solver_run import WatchedSolving
 
 _LARGEST_COLLECTION = 1_000
-"""Up to this many nodes what all know of all rows is compared several times a second."""
+"""Largest number of nodes whose known rows are compared several times a second."""
 _LARGEST_BLOCKED = 2_000
-"""Up to this many rows what each adds to a statistic without closed form takes no time."""
+"""Largest number of rows whose contributions are computed without a closed form."""
 _SLOWER = "Ordered exchanges would be slower than random ones on this graph, so they are random."
 _MOST_JUDGED = 64
-"""The number of nodes whose models are judged: enough for a curve, few enough for a film."""
+"""Number of nodes whose models are judged: enough for a curve, few enough for a film."""
 _MOST_EDGES = 5_000_000
-"""The largest network; several are kept in memory at once."""
+"""Largest number of edges of a network; several are kept in memory at once."""
 
 
 def build_runs(settings: Settings, uploads: Uploads) -> list[WatchedRun]:
@@ -74,7 +74,7 @@ def _check_labels(rows: Observations, settings: Settings) -> None:
 
 
 def _lacks_label(kernel: str, rows: Observations) -> bool:
-    """Return whether the labels' column is the only one missing of those that a kernel takes."""
+    """Return whether the label's column is the only missing column of those that a kernel takes."""
     takes = [name for name in as_kernel(kernel).columns or () if not name.endswith("?")]
     return takes[-1:] in (["label"], ["cluster"]) and len(rows.columns) == len(takes) - 1
 
@@ -104,7 +104,8 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
     if method.collects and graph.n > _LARGEST_COLLECTION:
         raise InputError(
             f"Method '{method.name}' is watched up to {_LARGEST_COLLECTION:,} nodes, as all that "
-            "each node knows is compared at every look: choose fewer nodes, or another method."
+            "each node knows is compared several times a second: choose fewer nodes, or another "
+            "method."
         )
     request = EstimationRequest(
         data=rows.values,
@@ -130,7 +131,7 @@ def _estimation(settings: Settings, run: RunChoice, rows: Observations) -> Watch
 
 
 def _answer(settings: Settings, rows: Observations) -> Answer | None:
-    """Return the exact value with its sampling error; None where the rows do not tell it."""
+    """Return the exact value with its sampling error; None if the rows do not give it."""
     if settings.kernel is None or settings.interval is None:
         return None
     parts = as_kernel(settings.kernel).components
@@ -180,11 +181,11 @@ def _positive(settings: Settings, rows: Observations) -> Any:
     try:
         return float(settings.positive)
     except ValueError:
-        return settings.positive  # which is refused, as the labels are numbers
+        return settings.positive  # refused, as the labels are numbers
 
 
 def _remark_positive(watched: WatchedRun, request: Request) -> WatchedRun:
-    """Say which class is the positive one, where there is one."""
+    """Add the name of the positive class to the remark, if there is one."""
     if request.positive_class is not None:
         watched.remark = f"{watched.remark} Positive class: {request.positive_class}.".strip()
     return watched

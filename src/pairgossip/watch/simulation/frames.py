@@ -1,4 +1,4 @@
-"""The view of a run: where its nodes are drawn, and one byte for each node's color."""
+"""The picture of a run: the places of its nodes, and one byte for each node's color."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from pairgossip.watch.simulation.places import NOBODY
 from pairgossip.watch.simulation.runs import WatchedRun
 
 MOST_DRAWN_EDGES = 12_000
-"""More lines than this are one gray blot."""
+"""Largest number of edges that are drawn; more would be one gray blot."""
 _PAGE = 65_535
 """Width and height of the page's pictures, in its units."""
 _REMEMBERED = 16
 UNKNOWN, _MIDDLE = 255, 127
 """The level of a node that knows nothing yet, and of one at the middle of the colors."""
 _COLORED_SHARE = 0.95
-"""The share of nodes inside the colors' range: one far-off node must not take them all."""
+"""The share of nodes inside the colors' range: one far-off node must not stretch it."""
 
 _layouts: OrderedDict[tuple[object, ...], FloatArray] = OrderedDict()
 
 
 def layout(graph: Graph, key: tuple[object, ...]) -> FloatArray:
-    """Place the nodes in the unit square; the key says which layouts are the same."""
+    """Place the nodes in the unit square; the key identifies the layout."""
     places = _layouts.get(key)
     if places is None:
         places = _layouts[key] = fit_square(place_nodes(graph))
@@ -60,7 +60,7 @@ def color_levels(deviations: FloatArray, reach: float | None) -> str:
 
 
 def color_reach(deviations: FloatArray) -> float | None:
-    """Return how far the colors go: 1, 2 or 5 times a power of ten, so that it seldom changes."""
+    """Return the reach of the colors: 1, 2 or 5 times a power of ten, so that it seldom changes."""
     sizes = np.abs(deviations[np.isfinite(deviations)])
     reach = float(np.quantile(sizes, _COLORED_SHARE)) if sizes.size else 0.0
     if not reach > 1e-300:
@@ -70,7 +70,7 @@ def color_reach(deviations: FloatArray) -> float | None:
 
 
 def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
-    """Return what stays the same all along: the picture, and the names of the curves."""
+    """Return the constant part of a run: the picture, and the names of the curves."""
     sites, graph = run.places, run.places.network
     places = layout(graph, key)
     edges, longest = _drawn_edges(graph, places), longest_visible(graph, places)
@@ -97,7 +97,7 @@ def make_setup(run: WatchedRun, key: tuple[object, ...]) -> dict[str, Any]:
 def make_frames(
     runs: list[WatchedRun], reach: float | None
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """Return the state of every run now, and how far the colors of all go.
+    """Return the current state of every run, and the reach of the colors of all.
 
     All runs share the range, so that their pictures can be compared.
     """

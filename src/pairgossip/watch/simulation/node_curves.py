@@ -1,4 +1,4 @@
-"""ROC curves that nodes know, while they average how many rows of each class are in every bin."""
+"""ROC curves that nodes know while they average the numbers of rows of each class in every bin."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pairgossip.sketches.problem import SketchedPairs
 from pairgossip.sketches.scores import AucTable
 
 MOST_NODES = 12
-"""Nodes whose curves are drawn; more would be one gray blot."""
+"""Largest number of nodes whose curves are drawn; more would be one gray blot."""
 _MOST_POINTS = 200
-"""Points of the exact curve that a viewer is sent."""
+"""Number of points of the exact curve sent to a viewer."""
 _DIGITS = 4
 Path = list[list[float]]
 """False and true positive rates of a curve, by falling threshold."""
@@ -24,7 +24,7 @@ Path = list[list[float]]
 
 @dataclass(frozen=True)
 class NodeCurves:
-    """The curves of some nodes, beside that of all rows."""
+    """The curves of some nodes, and that of all rows."""
 
     problem: SketchedPairs
     table: AucTable
@@ -33,7 +33,8 @@ class NodeCurves:
 
     @classmethod
     def of(cls, problem: Problem) -> Self | None:
-        """Return the curves of a run whose nodes average bins of scores by class; else None."""
+        """Return the curves of a run whose nodes average bins of scores by class; otherwise
+        None."""
         if not isinstance(problem, SketchedPairs) or not isinstance(problem.table, AucTable):
             return None
         scores = Scores.of_pairs(problem.pairs)
@@ -42,10 +43,10 @@ class NodeCurves:
         return cls(problem, problem.table, exact, tuple(shown.tolist()))
 
     def read(self, averages: FloatArray) -> list[Path | None]:
-        """Return the curve of every drawn node; None where it knows of one class only."""
+        """Return the curve of every drawn node; None where it knows rows of one class only."""
         means = self.problem.means(averages[list(self.nodes)])
         cells = self.table.cells(means)[..., self.table.x.counts, :]
-        # A path down a tree passes on sums and counts, so that shares may be off by rounding.
+        # A path down a tree passes on sums and counts, so shares may have rounding errors.
         shares = np.maximum(np.swapaxes(cells, 1, 2), 0.0)
         sizes = shares.sum(axis=2, keepdims=True)
         return [

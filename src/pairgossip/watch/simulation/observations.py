@@ -1,4 +1,4 @@
-"""The data to watch: data sets of the package, made-up data and uploads; and what can be chosen."""
+"""The data to watch: data sets of the package, made-up data and uploads; and all choices."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from pairgossip.watch.simulation.settings import MOST_NODES, Settings, page_argu
 _UPLOADED = "upload-"
 _MOST_UPLOADS = 8
 LARGEST_UPLOAD = 8 << 20
-"""The size of a file in bytes, unpacked too: far more than the rows that can be drawn need."""
+"""Largest size of a file in bytes, unpacked too: far more than the rows that can be drawn."""
 _LARGEST_UPLOADS = 16 << 20
-"""The size of all files kept, in bytes; a table in memory is many times its file."""
+"""Largest size of all files kept, in bytes; a table in memory is many times its file."""
 _WIDEST_UPLOAD = 2_000
-"""The number of columns to choose from."""
+"""Largest number of columns of an upload."""
 _LABELS = ("class",)
 """The columns of the data sets that are labels."""
 _SITES = {"wine": "class"}
-"""The columns of data sets that may say where rows are: wines of a cultivar lie together."""
+"""The columns of data sets that may give the sites of rows: wines of a cultivar lie together."""
 _SITE = "site"
-"""A column that is called so says where rows are."""
+"""The name of a column that gives the sites of rows."""
 _LEAST_ROWS_PER_SITE = 2
-"""On average; a column with fewer is not offered, as it hardly says where rows are."""
+"""Least mean number of rows per site; a column with fewer is not offered as one of sites."""
 _LEARNING = (
     {
         "name": DUAL_AVERAGING,
@@ -54,13 +54,13 @@ _LEARNING = (
     },
     {
         "name": "sketch",
-        "description": "average sums that tell the gradient over all pairs; ends at the best model",
+        "description": "average sums that give the gradient over all pairs; ends at the best model",
         "clocks": CLOCKS[:1],
         "schedules": LEARNING_SCHEDULES,
         "whole_sites": True,
     },
 )
-"""The methods that minimize a loss, as those of estimation are described."""
+"""The methods that minimize a loss, with descriptions like those of estimation."""
 TWO_NORMALS = "two-normals"
 _TWO_NORMALS_ROWS = 1_000
 
@@ -74,18 +74,18 @@ class Observations(NamedTuple):
     """The site of every row; None where every row is a node."""
     columns: tuple[str, ...]
     of: int
-    """How many rows the data has, of which these may be a part."""
+    """The number of rows of the whole data, of which these may be a part."""
     file: str = ""
     """The name of the uploaded file, if it is one."""
     delimiter: str | None = ","
-    """What separates the fields of the file; None for a file of Parquet."""
+    """The separator of the file's fields; None for a Parquet file."""
 
 
 class Uploads:
     """Tables of viewers, in memory only.
 
-    Files that were named when the page was started go by their paths. Those that a viewer has
-    uploaded go by names that nobody can guess.
+    Files that were named when the page was started are known by their paths. Those that a viewer
+    has uploaded have names that nobody can guess.
     """
 
     def __init__(self, files: Sequence[Path] = ()) -> None:
@@ -97,7 +97,7 @@ class Uploads:
         return key in self._given or key.startswith(_UPLOADED)
 
     def describe_given(self) -> list[dict[str, Any]]:
-        """Return what a page needs to know of the files that were named at the start."""
+        """Return the page's facts about the files that were named at the start."""
         return [describe_upload(key, table) for key, table in self._given.items()]
 
     def add(self, content: bytes, name: str) -> tuple[str, Table]:
@@ -112,7 +112,7 @@ class Uploads:
         return key, table
 
     def find(self, key: str) -> Table:
-        """Return a table that was given to this server and not yet forgotten."""
+        """Return a table that this server was given and has not dropped."""
         if key in self._given:
             return self._given[key]
         with self._lock:
@@ -204,7 +204,7 @@ def _from_table(table: Table, settings: Settings) -> Observations:
 
 
 def _choose_columns(settings: Settings, known: Sequence[str]) -> list[str]:
-    """Return the columns that are named, or the first one."""
+    """Return the named columns, or the first one."""
     if settings.columns:
         return list(dict.fromkeys(settings.columns))
     taken = (settings.label, settings.group_by)
@@ -218,7 +218,7 @@ def _choose_columns(settings: Settings, known: Sequence[str]) -> list[str]:
 
 
 def _thin_out(rows: Observations, nodes: int | None) -> Observations:
-    """Return as many rows, evenly spaced: data sets are often sorted."""
+    """Return this number of rows, evenly spaced: data sets are often sorted."""
     count = len(rows.values)
     if nodes is None or nodes == count:
         return rows
@@ -232,7 +232,7 @@ def _thin_out(rows: Observations, nodes: int | None) -> Observations:
 
 
 def _take(column: Any, rows: IntArray) -> Any:
-    """Return these entries of a list, an array, or of nothing."""
+    """Return these entries of a list, an array, or None."""
     if column is None:
         return None
     return [column[k] for k in rows] if isinstance(column, list) else column[rows]
@@ -245,7 +245,7 @@ def _shorten(name: str) -> str:
 
 
 def describe_upload(key: str, table: Table) -> dict[str, Any]:
-    """Return what a page needs to know of an uploaded table."""
+    """Return the page's facts about an uploaded table."""
     # The class of a row is probably in the last column of two values.
     two_valued = (name for name in reversed(table.header) if table.count_values(name, 3) == 2)
     columns = [{"name": name, "numbers": table.holds_numbers(name)} for name in table.header]
@@ -264,7 +264,7 @@ def describe_upload(key: str, table: Table) -> dict[str, Any]:
 
 
 def list_choices() -> dict[str, Any]:
-    """Return data sets, kernels, losses, families and methods with what each takes."""
+    """Return data sets, kernels, losses, families and methods, with the arguments of each."""
     return {
         "data": [
             *(_dataset_choice(build()) for build in CATALOG.values()),
@@ -336,13 +336,13 @@ def _describe_arguments(*, is_loss: bool) -> list[dict[str, Any]]:
 
 
 def _name_choices(choices: Collection[str]) -> list[list[str]] | None:
-    """Return each choice with what the page calls it; None where anything may be given."""
+    """Return each choice with its name on the page; None where any text is allowed."""
     names = choices if isinstance(choices, Mapping) else {name: name for name in choices}
     return [list(pair) for pair in names.items()] or None
 
 
 def _has_sketch(kernel: str) -> bool:
-    """Tell whether sums over the rows can tell a statistic."""
+    """Return whether sums over the rows can give a statistic."""
     try:
         default_sketch(as_kernel(kernel))
     except InputError:
@@ -351,7 +351,7 @@ def _has_sketch(kernel: str) -> bool:
 
 
 def _site_columns(counts: Mapping[str, int], most: int) -> dict[str, int]:
-    """Return the columns that may say where rows are, with how many sites each names."""
+    """Return the columns that may give the sites of rows, with their numbers of sites."""
     return {name: count for name, count in counts.items() if 2 <= count <= most}
 
 

@@ -1,4 +1,4 @@
-"""Where rows are in the picture of a run: at nodes of their own, or several at a site."""
+"""The places of rows in the picture of a run: at nodes, or several at a site."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pairgossip.graphs.grouped.grouping import group_labels, match_groups
 from pairgossip.results.result import site_means
 
 _TRAIL = 120
-"""The length of the trail of an observation that is followed, in places."""
+"""Length of the trail of a followed observation, in places."""
 NOBODY: dict[str, Any] = {"token": None, "trail": [], "moves": 0}
-"""What is shown where no observations travel."""
+"""The content where no observations travel."""
 
 
 class Places:
@@ -36,7 +36,7 @@ class Places:
         self.names: list[str] | None = None
         """The names of the sites."""
         self.sizes: IntArray | None = None
-        """How many rows each site holds."""
+        """The number of rows of each site."""
         self._site_of: IntArray | None = None
         if groups is None:
             return
@@ -49,7 +49,7 @@ class Places:
         self._site_of = held_at if grouped else None
 
     def means(self, values: FloatArray) -> FloatArray:
-        """Return the mean of the values at each place, of those that are known."""
+        """Return the mean of the known values at each place."""
         if self._site_of is None:
             return values
         return site_means(values, self._site_of, self.network.n)
@@ -65,7 +65,7 @@ class Places:
 
 
 class Follower:
-    """Knows who holds whose observation, which an engine keeps to itself, and follows one."""
+    """Tracks the holder of every observation, which an engine does not report, and follows one."""
 
     def __init__(self, n: int, places: Places) -> None:
         self._held, self._places = own_observations(n), places
@@ -74,27 +74,27 @@ class Follower:
         self.moves = 0
 
     def describe(self) -> dict[str, Any]:
-        """Return whose observation is followed, and where it went."""
+        """Return the followed observation, and its path."""
         return {"token": self.token, "trail": list(self.trail), "moves": self.moves}
 
     def advance(self, exchanges: PairArray) -> None:
         """Swap along a block of exchanges."""
-        # Compiled, so imported where the compiler is already at work.
+        # Compiled, so imported only when a run has started the compiler.
         from pairgossip.engine.estimation.loops import walk
 
         nodes = np.empty((2, len(exchanges)), dtype=np.intp)
         tokens = np.empty_like(nodes)
         walk(exchanges, self._held, nodes, tokens)
         if self.token is not None:
-            # Transposed, so that the places come in the order of the exchanges.
+            # Transposed, so that the places are in the order of the exchanges.
             places = self._places.of(nodes.T[self.token == tokens.T])
             before = np.append(self.trail[-1], places[:-1])
-            moved = places[places != before]  # from one row of a site to another is no move
+            moved = places[places != before]  # from one row of a site to another is not a move
             self.trail.extend(moved[-_TRAIL:].tolist())
             self.moves += len(moved)
 
     def follow(self, token: int | None) -> None:
-        """Follow the observation of this node from where it is now; None to stop."""
+        """Follow the observation of this node from its current place; None to stop."""
         self.token, self.moves = token, 0
         self.trail.clear()
         if token is not None:
@@ -102,5 +102,5 @@ class Follower:
             self.trail.append(int(self._places.of(holder)))
 
     def held_at(self, place: int) -> int:
-        """Return whose observation is held at a place, at a site by the first of its rows."""
+        """Return the observation that is held at a place, at a site by the first of its rows."""
         return int(self._held[self._places.first_node(place)])

@@ -1,4 +1,4 @@
-"""The runs of a page: trials advanced in small steps, and what is shown of them.
+"""The runs of a page: trials advanced in small steps, and their numbers for viewers.
 
 Each is the first trial of the run with the same settings, with the same numbers.
 """
@@ -27,11 +27,11 @@ from pairgossip.watch.simulation.node_curves import NodeCurves
 from pairgossip.watch.simulation.places import Follower, Places
 
 _RECENT = 48
-"""The number of last exchanges that a viewer is shown."""
+"""Number of last exchanges that a viewer is shown."""
 _MOST_NAMED = 10
-"""Nodes that lie or crash, of which the numbers are said."""
+"""Largest number of nodes that lie or crash whose numbers are listed."""
 _LARGEST_THEORY = 750
-"""Up to this many nodes the exact expectation takes seconds."""
+"""Largest number of nodes for the exact expectation, which takes seconds."""
 
 
 class WatchedRun(ABC):
@@ -42,7 +42,7 @@ class WatchedRun(ABC):
     follower: Follower | None = None
     """None where no observations travel."""
     remark = ""
-    """What a viewer should know of the run besides."""
+    """Other facts about the run for viewers."""
     again: Recipe
     """The same run without the page."""
     _swaps = True
@@ -72,41 +72,42 @@ class WatchedRun(ABC):
 
     @property
     def iterations(self) -> int:
-        """How many iterations the run makes."""
+        """The number of iterations that the run makes."""
         return int(self.checkpoints[-1])
 
     @property
     def done(self) -> int:
-        """How many iterations the run has made."""
+        """The number of iterations that the run has made."""
         return int(self._trial.done)
 
     @property
     def is_over(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether the run has ended."""
         return self.done >= self.iterations
 
     @property
     def share(self) -> float:
-        """How much of the run is done, from 0 to 1."""
+        """The share of the run that is done, from 0 to 1."""
         return self.done / self.iterations
 
     def step(self) -> None:
-        """Make the least that can be seen."""
+        """Make the smallest visible step."""
         self.advance(1)
 
     def advance(self, iterations: int) -> None:
-        """Make this many iterations, or as many as are left, and add to the curves on the way."""
+        """Make this many iterations, or all that are left, and add to the curves on the way."""
         last = min(self.done + iterations, self.iterations)
         while self.done < last:
             checkpoint = self._trial.next_checkpoint
             assert checkpoint is not None
             self._trial.advance(min(last, checkpoint) - self.done, self._remember)
-            # A run that ends by itself writes all checkpoints that are left.
+            # A run that ends by itself writes all remaining checkpoints.
             while len(self.curves) < self._trial.record.written:
                 self.curves.append(self._curve_point(len(self.curves)))
 
     def sent(self) -> dict[str, int]:
-        """Return how many exchanges were made, how many of them at one site, and what was sent."""
+        """Return the number of exchanges made, of those at one site, and of messages and bytes
+        sent."""
         network, local, messages, sent = self._trial.traffic()
         return {"made": network + local, "local": local, "messages": messages, "bytes": sent}
 
@@ -115,7 +116,7 @@ class WatchedRun(ABC):
         return {}
 
     def restart(self) -> None:
-        """Go back to before the first exchange; an observation that is followed still is."""
+        """Go back to before the first exchange, and keep following the same observation."""
         followed = None if self.follower is None else self.follower.token
         self._trial = self._setup.start(self._seed)
         self.curves: list[tuple[float, ...]] = []
@@ -139,7 +140,7 @@ class WatchedRun(ABC):
         if self.follower is not None:
             self.follower.advance(exchanges[0])
         last = np.concatenate([walk[-_RECENT:] for walk in exchanges])
-        self._recent.append(last[last[:, 0] != last[:, 1]])  # others did not take place
+        self._recent.append(last[last[:, 0] != last[:, 1]])  # the others did not take place
         del self._recent[:-_RECENT]
 
     @abstractmethod
@@ -148,13 +149,13 @@ class WatchedRun(ABC):
 
     @abstractmethod
     def values(self) -> FloatArray:
-        """Return the value that colors each node now; NaN where nothing is known yet."""
+        """Return the value that colors each node now; NaN where it is not known yet."""
 
     @abstractmethod
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return how far each value is from the middle of the colors, and the middle if it is one.
+        """Return the distance of each value from the middle of the colors, and a common middle.
 
-        None where every node has a middle of its own.
+        The middle is None if every node has its own.
         """
 
     @abstractmethod
@@ -163,11 +164,11 @@ class WatchedRun(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what stays the same all along: the kind of run and what colors mean."""
+        """Return the constant facts: the kind of run and the meaning of colors."""
 
     @abstractmethod
     def theory(self) -> dict[str, Any]:
-        """Return the exact expectation and the bounds, or why there are none."""
+        """Return the exact expectation and the bounds, or the reason for having none."""
 
 
 class WatchedEstimation(WatchedRun):
@@ -193,11 +194,11 @@ class WatchedEstimation(WatchedRun):
 
     @property
     def schedule(self) -> str:
-        """Which exchanges follow each other, as it turned out."""
+        """The order of exchanges that the run uses."""
         return self._setup.timetable.name
 
     def _curve_point(self, at: int) -> tuple[float, ...]:
-        found = self.readouts(self._trial.record.estimates)  # as they were written last
+        found = self.readouts(self._trial.record.estimates)  # the ones last recorded
         return found["error"], found["spread"]
 
     def values(self) -> FloatArray:
@@ -205,15 +206,16 @@ class WatchedEstimation(WatchedRun):
         return self._trial.read()
 
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return how far estimates are from their targets, and the target if all share one."""
+        """Return the distance of estimates from their targets, and the target if all share one."""
         return values - self.target, self._common_target
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
-        """Return the measures of the estimates, of honest nodes where some lie or crash."""
+        """Return the measures of the estimates; of honest nodes' estimates if some nodes lie or
+        crash."""
         return measure(values, self.target, self._setup.faulty)._asdict()
 
     def node_curves(self) -> dict[str, Any]:
-        """Return the ROC curves that some nodes know now, if they average what tells them."""
+        """Return the ROC curves that some nodes know now, if their averages give them."""
         averages = None if self._curves is None else self._trial.read_averages()
         if self._curves is None or averages is None:
             return {}
@@ -224,7 +226,7 @@ class WatchedEstimation(WatchedRun):
         return None if np.ndim(self.target) else float(self.target)
 
     def describe(self) -> dict[str, Any]:
-        """Return what stays the same: the exact value and its sampling error."""
+        """Return the constant facts: the exact value and its sampling error."""
         exact, setup = self._common_target, self._setup
         return {
             "kind": "estimation",
@@ -237,13 +239,13 @@ class WatchedEstimation(WatchedRun):
         }
 
     def theory(self) -> dict[str, Any]:
-        """Return the exact expectation and the bounds, or why there are none."""
+        """Return the exact expectation and the bounds, or the reason for having none."""
         if self.graph.n > _LARGEST_THEORY:
             what = "nodes" if self.places.sizes is None else "rows"
             return {"absent": f"Theory is computed up to {_LARGEST_THEORY:,} {what}."}
         setup = self._setup
         if len(setup.problem.holders):
-            return {"absent": "Theory does not know when all nodes know where the rows lie."}
+            return {"absent": "Theory does not know when all nodes know the range of the rows."}
         try:
             curves = theory_curves(
                 setup.problem,
@@ -285,13 +287,13 @@ class WatchedModels(WatchedRun):
         return float(self._trial.objectives(models.mean(axis=0, keepdims=True))[0])
 
     def deviations(self, values: FloatArray) -> tuple[FloatArray, float | None]:
-        """Return how far models are from their mean, and the mean if it is known."""
-        # Where all have the same model, their mean differs from it by rounding.
+        """Return the distance of models from their mean, and the mean if it is known."""
+        # If all models are the same, their mean differs from them by rounding.
         middle = float(values[0] if np.ptp(values) == 0 else values.mean())
         return values - middle, None if np.isnan(middle) else middle
 
     def describe(self) -> dict[str, Any]:
-        """Return what stays the same: which coordinate is shown, how many models are judged."""
+        """Return the constant facts: the coordinate that is shown, the number of judged models."""
         return {
             "kind": "learning",
             "exact": None,
@@ -317,7 +319,7 @@ class WatchedLearning(WatchedModels):
         models, faulty = self._trial.read().mean, self._setup.faulty
         models = models[faulty.honest] if honest and faulty is not None else models
         if not np.isfinite(models).all():
-            raise InputError("The models left the floating range: choose a smaller step.")
+            raise InputError("The models are beyond floating point: choose a smaller step.")
         return models
 
     def _curve_point(self, at: int) -> tuple[float, ...]:
@@ -339,12 +341,12 @@ class WatchedLearning(WatchedModels):
         }
 
     def theory(self) -> dict[str, Any]:
-        """Say why there is no theory to show."""
-        return {"absent": "The bounds on learning need the minimizer, which nobody knows here."}
+        """Return the reason for having no theory."""
+        return {"absent": "The bounds on learning need the minimizer, which is not known here."}
 
 
 def _describe_faults(faulty: FaultyNetwork) -> str:
-    """Say what goes wrong, and who does not count in what is shown."""
+    """Describe the faults, and the nodes that the numbers leave out."""
     others = np.setdiff1d(np.arange(faulty.n), faulty.honest).tolist()
     named = ", ".join(map(str, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
     left_out = f" Numbers are of all nodes but {named}, which lie or crash." if others else ""
@@ -352,7 +354,7 @@ def _describe_faults(faulty: FaultyNetwork) -> str:
 
 
 def _describe_sketch(problem: Problem, exact: float) -> str:
-    """Say what nodes average, and what they can know from it in the end."""
+    """Describe the averages of nodes, and their certain knowledge in the end."""
     off = f"off by {abs(problem.limit - exact):.3g} once they agree"
     sure = ""
     if problem.bracket is not None:

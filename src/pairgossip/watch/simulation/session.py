@@ -1,7 +1,7 @@
-"""One watched simulation: a thread that runs it, and the viewers that look on.
+"""One watched simulation: a thread that runs it, and its viewers.
 
-The thread posts the newest state on a board and never waits for a slow viewer: it skips states,
-and a late one finds the whole history there. While nobody looks on at all, the run waits.
+The thread posts the newest state on a board and never waits for a slow viewer, which skips states;
+a late one finds the whole history there. While there are no viewers, the run waits.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pairgossip.watch.simulation.settings import Settings, read_speed
 
 _FRAME_SECONDS, _LARGE_FRAME_SECONDS = 1 / 20, 1 / 12
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 16, 1 << 16
-"""Iterations that are made at once."""
+"""Least and largest number of iterations made at once."""
 _MOST_PENDING = 256
-"""More buttons than anybody presses before the run gets to them."""
+"""Largest number of pending actions: more than a user presses before the run handles them."""
 _log = logging.getLogger(__name__)
 
 
 class Session:
-    """Runs on the same data, advanced together; all viewers see and steer the same."""
+    """Runs on the same data, advanced together; all viewers see and control the same runs."""
 
     def __init__(self, key: str, settings: Settings, runs: list[WatchedRun]) -> None:
         self.key, self.settings = key, settings
@@ -49,7 +49,7 @@ class Session:
         self._frame_seconds = _LARGE_FRAME_SECONDS if large else _FRAME_SECONDS
         self._block = _SMALLEST_BLOCK
         setups = [
-            # What the same networks have in common.
+            # The common parts of equal networks.
             make_setup(
                 run, (run.places.network.n, settings.seed, chosen.graph, *chosen.parameters.items())
             )
@@ -60,11 +60,11 @@ class Session:
         self._thread = threading.Thread(target=self._work, name=f"watch {key}", daemon=True)
         self._thread.start()
 
-    # What viewers ask for.
+    # Actions of viewers.
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody looks on."""
+        """Whether there are viewers."""
         return self._board.is_watched
 
     def control(self, action: str, value: str = "") -> None:
@@ -84,7 +84,7 @@ class Session:
         chosen = actions[action]()  # a wrong value is refused now
         with self._changed:
             if len(self._pending) >= _MOST_PENDING:
-                raise InputError("The run is busy with what was pressed before: wait a moment.")
+                raise InputError("The run is busy with earlier actions: wait a moment.")
             self._pending.append(chosen)
             self._changed.notify()
 
@@ -99,7 +99,7 @@ class Session:
         return self._board.messages(joined)
 
     def claim_theory(self) -> bool:
-        """Whether the theory is still to be computed, and by whoever asked first."""
+        """Return whether the theory is not yet computed; the caller then computes it."""
         with self._changed:
             claimed, self._is_theory_claimed = self._is_theory_claimed, True
         return not claimed
@@ -107,12 +107,12 @@ class Session:
     def find_theory(self) -> None:
         """Compute expectation and bounds for viewers; takes seconds, so it is called elsewhere."""
         if self.closed or not self.is_watched:
-            self._is_theory_claimed = False  # for whoever looks next
+            self._is_theory_claimed = False  # for the next viewer
             return
         self._publish("theory", {"runs": [run.theory() for run in self._runs]})
 
     def close(self) -> None:
-        """End the thread and let every viewer go."""
+        """End the thread and disconnect every viewer."""
         with self._changed:
             self.closed = True
             self._changed.notify()
@@ -122,7 +122,7 @@ class Session:
         """Wait for the thread to end."""
         self._thread.join(timeout=5)
 
-    # What the thread does; only it touches the runs.
+    # Work of the thread; only it touches the runs.
 
     def _work(self) -> None:
         try:
@@ -166,13 +166,13 @@ class Session:
                     self._changed.wait_for(lambda: self._pending or self.closed, timeout=rest)
 
     def _is_moving(self) -> bool:
-        """Whether there is something to compute: a run that nobody looks at waits."""
+        """Whether there is work: a run without viewers waits."""
         return self._status == "running" and self.is_watched
 
     def _advance(self, iterations: float, end: float) -> int:
-        """Advance all runs together; return how many iterations time allowed for.
+        """Advance all runs together; return the number of iterations that time allowed for.
 
-        As fast as possible, a pressed button comes first.
+        At the highest speed, pending actions come first.
         """
         made = 0
         while made < iterations and self._status == "running":
@@ -233,7 +233,7 @@ class Session:
         return _numbered(value, self._runs[0].places.network.n, kind)
 
     def _follow(self, number: int | None, by_place: bool = False) -> None:
-        """Follow a row, or the one that is held now at a place of the first run that swaps rows."""
+        """Follow a row, or the one now held at a place of the first run that swaps rows."""
         if by_place and number is not None:
             swapping = (run.follower for run in self._runs if run.follower is not None)
             first = next(swapping, None)
@@ -247,7 +247,7 @@ class Session:
         self._publish("frame", self._state([]))
 
     def _publish_notice(self, *, is_compiling: bool) -> None:
-        """Tell viewers that nothing moves for some seconds, or that it does again."""
+        """Inform viewers that nothing moves for some seconds, or that it does again."""
         self._publish("notice", {"compiling": is_compiling}, only_if_new=True)
 
     def _publish_state(self) -> None:

@@ -24,11 +24,11 @@ Fields = Mapping[str, str | list[str]]
 
 MOST_NODES = 20_000
 _LARGEST_WHOLE = 10**9
-"""The largest whole number of an argument, such as a number of iterations; more is refused."""
+"""Largest whole number of an argument, such as a number of iterations; more is refused."""
 _LONGEST_QUOTE = 40
-"""Characters of a setting that refusals quote; the rest is left out."""
+"""Largest number of characters of a setting that refusals quote; the rest is left out."""
 _LARGEST_SEED = 2**53 - 1
-"""The largest whole number that a browser holds exactly."""
+"""Largest whole number that a browser holds exactly."""
 _MOST_COLUMNS = 100
 _FASTEST = 1e7
 _SHARED = (
@@ -62,16 +62,16 @@ class Settings:
     positive: str | None
     """Which of two labels is the positive class; None for the higher number."""
     group_by: str | None
-    """The column that says at which site each row is; None where every row is a node."""
+    """The column with the site of each row; None where every row is a node."""
     kernel: str | None
     loss: str | None
     arguments: Mapping[str, Any]
-    """By name the declared arguments that are given, as they are used."""
+    """The declared arguments that are given, by name, in canonical form."""
     step: float | None
     ball: float | None
-    """The radius of the ball that models are kept in."""
+    """The radius of the ball for models."""
     interval: float | None
-    """The level of the interval about the exact value; None for none."""
+    """The level of the interval around the exact value; None for none."""
     seed: int
     runs: tuple[RunChoice, ...]
     speed: float
@@ -81,7 +81,7 @@ class Settings:
 
     @classmethod
     def read(cls, fields: Fields) -> Settings:
-        """Check every field that is given; what is left out takes its default."""
+        """Check every given field; missing ones take their defaults."""
         _check_fields(fields)
         loss = _name(fields, "loss", LOSSES)
         kernel = _name(fields, "kernel", KERNELS)
@@ -115,11 +115,11 @@ class Settings:
         )
 
     def ends_alone(self, run: RunChoice) -> bool:
-        """Whether a run ends at the best model, however many rounds that takes."""
+        """Whether a run ends at the best model, for any number of rounds."""
         return self.loss is not None and run.method != DUAL_AVERAGING
 
     def arguments_for(self, run: RunChoice) -> dict[str, Any]:
-        """Return by name the given arguments that one of the runs takes."""
+        """Return the given arguments that one of the runs takes, by name."""
         takes = page_arguments(is_loss=self.loss is not None)
         return {
             name: value
@@ -130,7 +130,7 @@ class Settings:
 
 
 def page_arguments(*, is_loss: bool) -> dict[str, Argument]:
-    """Return by name the arguments that have a field on the page."""
+    """Return the arguments that have a field on the page, by name."""
     return on_page(MinimizeArguments if is_loss else EstimateArguments)
 
 
@@ -175,7 +175,7 @@ def _level(text: str) -> float | None:
 
 
 def _check_fields(fields: Fields) -> None:
-    """Raise `InputError` unless all fields are known, and none is too long or given too often."""
+    """Raise `InputError` if a field is unknown, too long or given too often."""
     declared_names = {*page_arguments(is_loss=True), *page_arguments(is_loss=False)}
     parameters = {each.name for family in FAMILIES.values() for each in family.parameters}
     of_a_run = [*_OF_A_RUN, *(f"graph-{name}" for name in sorted(parameters))]
@@ -195,7 +195,7 @@ def _check_fields(fields: Fields) -> None:
 
 def _read_run(fields: Fields, suffix: str, loss: str | None) -> RunChoice:
     def text(name: str) -> str:
-        # The second run is like the first where nothing else is said.
+        # Missing settings of the second run are those of the first.
         return _text(fields, name + suffix) or _text(fields, name)
 
     clock = choice("clock", text("clock") or "sync", CLOCKS)
@@ -228,7 +228,7 @@ def _read_learning(method: str, schedule: str, clock: str) -> tuple[str, str]:
 
 
 def _read_parameters(fields: Fields, suffix: str, graph: str) -> dict[str, float]:
-    """Read the parameters of a family; what another family takes is left alone."""
+    """Read the parameters of a family; those of other families are ignored."""
     parameters: dict[str, float] = {}
     for each in FAMILIES[graph].parameters:
         field = f"graph-{each.name}{suffix}"

@@ -1,7 +1,7 @@
-"""A run to watch that learns from averages: its rounds, at the exchanges they take.
+"""A watched run that learns from averages: its rounds, at the exchanges that they take.
 
-A round is computed at once and shown when as many exchanges have passed as its averages take, so
-that it can be watched beside a run of single exchanges, at the same speed and on the same axis.
+A round is computed at once and shown when the exchanges of its averages have passed, so that it can
+be watched beside a run of single exchanges, at the same speed and on the same axis.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ABOUT = (
 class WatchedSolving(WatchedModels):
     """A network that learns a model in rounds.
 
-    Iterations are exchanges here, of which nobody knows beforehand how many it takes.
+    Iterations are exchanges here, whose number is not known beforehand.
     """
 
     curve_names = ("objective", "objective_of_mean", "disagreement", "exchanges")
@@ -49,29 +49,29 @@ class WatchedSolving(WatchedModels):
 
     @property
     def iterations(self) -> int:
-        """The exchanges of the rounds that are known until now."""
+        """The number of exchanges of the rounds that are known until now."""
         return self._trial.traffic()[0]
 
     @property
     def done(self) -> int:
-        """How many exchanges have passed."""
+        """The number of exchanges that have passed."""
         return self._passed
 
     @property
     def is_over(self) -> bool:
-        """Whether the model is at its best, or out of rounds."""
+        """Whether the model is at its best, or rounds are used up."""
         return self._trial.is_over and self._shown is self._trial.last
 
     @property
     def share(self) -> float:
-        """How much is done, by what a further round promises to gain."""
+        """The share that is done, from the expected gain of a further round."""
         if self.is_over or self._shown is None:
             return float(self.is_over)
         left = max(self._shown.promised, self._setup.tolerance)
         return min(math.log(min(left, 1.0)) / math.log(self._setup.tolerance), 1.0)
 
     def advance(self, iterations: int) -> None:
-        """Let exchanges pass, and show the rounds that are over by then."""
+        """Let exchanges pass, and show the rounds that have ended."""
         if self._trial.last is None:
             self._trial.advance()
         self._passed += iterations
@@ -81,25 +81,25 @@ class WatchedSolving(WatchedModels):
             self._passed = self._sent[0]
 
     def step(self) -> None:
-        """Let as many exchanges pass as the next round takes."""
+        """Let the exchanges of the next round pass."""
         if self._trial.last is None:
             self._trial.advance()
         self.advance(max(self.iterations - self._passed, 1))
 
     def _show_round(self) -> None:
-        """Show the round that is computed, and compute the next one."""
+        """Show the computed round, and compute the next one."""
         self._shown, self._sent = self._trial.last, self._trial.traffic()
         self.curves.append(self._curve_point(len(self.curves)))
         if not self._trial.is_over:
             self._trial.advance()
 
     def sent(self) -> dict[str, int]:
-        """Return how many exchanges the rounds shown took, and what was sent in them."""
+        """Return the number of exchanges of the shown rounds, and of messages and bytes in them."""
         made, local, messages, sent = self._sent
         return {"made": made, "local": local, "messages": messages, "bytes": sent}
 
     def _models(self) -> FloatArray:
-        """Return the models of nodes, one for all where they know the same."""
+        """Return the models of nodes, a single one if all nodes have the same."""
         assert self._shown is not None
         return self._shown.models
 
@@ -119,7 +119,7 @@ class WatchedSolving(WatchedModels):
         return np.broadcast_to(self._models()[:, 0], self.graph.n).copy()
 
     def readouts(self, values: FloatArray) -> dict[str, Any]:
-        """Return objectives and spread after the last round, and how many rounds there were."""
+        """Return objectives and spread after the last round, and the number of rounds."""
         objective, of_mean, spread, _ = self.curves[-1] if self.curves else (np.nan,) * 4
         return {
             "objective": of_mean,
@@ -129,9 +129,9 @@ class WatchedSolving(WatchedModels):
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return what stays the same, and that it has rounds and ends by itself."""
+        """Return the constant facts, including that it has rounds and ends by itself."""
         return {**super().describe(), "ends": True, "has_rounds": True}
 
     def theory(self) -> dict[str, Any]:
-        """Say why there is no theory to show."""
+        """Return the reason for having no theory."""
         return {"absent": "Rounds of a sketch end at the best model, which has no error to bound."}

@@ -70,7 +70,7 @@ class Simulations:
         self._builders = ThreadPoolExecutor(_BUILDERS, thread_name_prefix="watch builder")
 
     def routes(self) -> list[Route]:
-        """Return the paths this view answers on."""
+        """Return the paths of this view."""
         return [
             make_route("/api/choices", self._choices),
             make_route("/api/uploads", self._upload, "POST"),
@@ -106,7 +106,7 @@ class Simulations:
             session.join()
 
     def _make_room(self) -> None:
-        """Forget the oldest session that nobody looks at."""
+        """Drop the oldest session without viewers."""
         while len(self._sessions) >= _MOST_SESSIONS:
             idle = next((key for key, each in self._sessions.items() if not each.is_watched), None)
             if idle is None:
@@ -152,12 +152,12 @@ class Simulations:
         return stream_answer(request, messages)
 
     def _on_join(self, session: Session) -> None:
-        """Compute the theory of what somebody looks at; nobody waits for the rest."""
+        """Compute the theory of a run that has a viewer; nobody waits for the others."""
         if session.claim_theory():
             with contextlib.suppress(RuntimeError):  # the server is closing
                 self._theory.submit(session.find_theory)
 
 
 def _same_run(one: Settings, other: Settings) -> bool:
-    """Whether two settings show the same, however fast and whomever they follow."""
+    """Return whether two settings show the same runs, at any speed and following any node."""
     return replace(one, speed=0, follow=None) == replace(other, speed=0, follow=None)

@@ -1,1 +1,1 @@
-"""The operator's page of a study: what a member's folder shows, and what its operator decides."""
+"""The operator's page of a study: the contents of a member's folder, and the decisions on it."""

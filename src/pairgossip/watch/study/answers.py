@@ -1,4 +1,4 @@
-"""The result of a question as HTML with its curves, and as files to hand on."""
+"""The result of a question as HTML with its curves, and as files to pass on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CURVE = (
 
 
 class Answer(NamedTuple):
-    """A signed result, with its report if it asks for one, and its page."""
+    """A signed result, with its report if it has one, and its page."""
 
     signed: SignedResult
     page: Page

@@ -1,4 +1,4 @@
-"""What a member's folder shows its operator, and the operator's decisions as requests in it."""
+"""A member's folder as its operator sees it, and the operator's decisions as requests in it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from pairgossip.text import clean_text, format_count, printable
 from pairgossip.watch.study.answers import make_answer
 
 _MOST_OVER = 50
-"""Most ended questions that are listed, the newest; others are found by their numbers."""
+"""Largest number of ended questions listed, the newest; others are found by their numbers."""
 _MOST_LINES = 20
-"""Most lines of the record of disclosures that are listed, the newest."""
+"""Largest number of lines of the record of disclosures that are listed, the newest."""
 _MOST_ANSWERS = 8
-"""Most answers in memory; others are made again, which takes seconds where there is a report."""
+"""Largest number of answers in memory; others are made again, which takes seconds for a report."""
 _PATIENCE = 20.0
 """Seconds to wait for a reply of the peer, which may have to read all rows; it may come later."""
 _DAY = 86_400
 _MOMENT = 2_000_000_000
-"""Nanoseconds after a change for which a place is read anew whenever it is looked at."""
+"""Nanoseconds after a change during which a place is read again at every look."""
 _EVENTS = {
     "accepted": "Accepted",
     "shown": "Masked numbers shown",
@@ -54,11 +54,11 @@ T = TypeVar("T")
 
 
 class _Decision(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="request"):
-    """The base of what an operator decides on the page."""
+    """The base of an operator's decisions on the page."""
 
 
 class Accept(_Decision, frozen=True, tag="accept"):
-    """Say yes to a question, having read these words."""
+    """Say yes to a question, after reading these words."""
 
     question: str
     leaves: tuple[str, ...]
@@ -79,7 +79,7 @@ class Withdraw(_Decision, frozen=True, tag="withdraw"):
 
 
 class TryOut(_Decision, frozen=True, tag="try"):
-    """Read the rows, and say what a yes would come to."""
+    """Read the rows, and report the effect of a yes."""
 
     question: str
 
@@ -91,19 +91,19 @@ class Join(_Decision, frozen=True, tag="join"):
 
 
 class Evict(_Decision, frozen=True, tag="evict"):
-    """Go on without a member, by its id."""
+    """Continue without a member, by its id."""
 
     member: str
 
 
 class Ask(_Decision, frozen=True, tag="ask"):
-    """Ask all members, having read these words."""
+    """Ask all members, after reading these words."""
 
     text: requests.Text
     leaves: tuple[str, ...]
     days: Annotated[int, msgspec.Meta(ge=1, le=365)] = 7
     is_fresh: bool = False
-    """Whether rows added since are counted though tables of before can answer."""
+    """Whether rows added since then are counted, though earlier tables can answer."""
 
 
 Decision = Accept | Refuse | Withdraw | TryOut | Join | Evict | Ask
@@ -123,11 +123,11 @@ class Desk:
         self._reading = reading
         self._questions = _Kept(lambda: list(reading.questions()))
         self._entries = _Kept(reading.disclosures)
-        # Nothing changes an answer once all have signed it.
+        # An answer does not change once all members have signed it.
         self._answer = functools.lru_cache(_MOST_ANSWERS)(functools.partial(make_answer, reading))
 
     def look(self) -> dict[str, Any]:
-        """Return what is listed: the membership, questions, decisions that wait, the record."""
+        """Return the lists: the membership, questions, pending decisions, the record."""
         status = self._reading.status()
         if status is None:
             raise InputError("This peer has never run: start it with pairgossip peer run.")
@@ -146,11 +146,11 @@ class Desk:
         return {"question": _describe_question(question), "toml": _write_text(question.text)}
 
     def result(self, number: str) -> dict[str, Any]:
-        """Return a signed result as HTML, and the kinds of files that there are of it."""
+        """Return a signed result as HTML, and the kinds of files it can be saved as."""
         return {"html": self._answer(number).page.to_markup(), "files": ["html", "json"]}
 
     def result_file(self, number: str, kind: str) -> bytes:
-        """Return a signed result as a file to hand on."""
+        """Return a signed result as a file to pass on."""
         return self._answer(number).to_file(kind)
 
     def check_record(self) -> str:
@@ -159,7 +159,7 @@ class Desk:
         return f"The record is as it was written: {lines}, each with the digest of the one before."
 
     def preview(self, text: str, *, is_fresh: bool) -> Preview:
-        """Say what would leave this machine for a question, before it is asked."""
+        """Return what a question would send from this machine, before it is asked."""
         if not self._reading.is_running:
             raise InputError("The peer is stopped: start it with pairgossip peer run, then ask.")
         asked = parse_question(text)
@@ -169,7 +169,7 @@ class Desk:
         return Preview(title_of(asked), reply.sentences)
 
     def decide(self, decision: Decision) -> Reply:
-        """Write a decision down as a request, and return what the peer has answered."""
+        """Write a decision as a request, and return the peer's answer."""
         if not self._reading.is_running and isinstance(decision, TryOut):
             raise InputError("The peer is stopped: start it with pairgossip peer run, then try.")
         return self._carry_out(self._make_request(decision))
@@ -213,7 +213,7 @@ class Desk:
         return question
 
     def _find_card(self, member: str) -> Card:
-        """Return the card of somebody who is to be a member, if its parts belong together."""
+        """Return the card of a proposed member, if its parts belong together."""
         status = self._reading.status()
         for one in () if status is None else status.members:
             if one.card.id == member:
@@ -222,7 +222,7 @@ class Desk:
         raise InputError(f"Nobody with the id {clean_text(member, 64)} is a member, or is to be.")
 
     def _list_questions(self, everything: Sequence[QuestionStatus]) -> Iterator[QuestionStatus]:
-        """Yield all questions that go on, and the last that do not; the newest first."""
+        """Yield all open questions, and the last ended ones; the newest first."""
         newest = sorted(everything, key=lambda one: -one.number)
         over = {one.number for one in [one for one in newest if one.is_over][:_MOST_OVER]}
         return (one for one in newest if not one.is_over or one.number in over)
@@ -233,7 +233,7 @@ class Desk:
                 yield request
 
     def _describe_record(self, everything: Sequence[QuestionStatus]) -> dict[str, Any]:
-        """Return how many lines there are, and what the last ones say."""
+        """Return the number of lines, and the contents of the last ones."""
         entries = self._entries.read(self._reading.home.disclosures)
         numbers = {one.name: one.number for one in everything}
         last = [
@@ -248,7 +248,7 @@ class Desk:
 
 
 class _Kept(Generic[T]):
-    """What was read from a place, until the place changes."""
+    """The content read from a place, until the place changes."""
 
     def __init__(self, read: Callable[[], Sequence[T]]) -> None:
         self._read = read
@@ -256,20 +256,20 @@ class _Kept(Generic[T]):
         self._stamp: tuple[int, int] | None = None
 
     def read(self, place: Path) -> Sequence[T]:
-        """Return the content; it is read anew where it may have changed."""
+        """Return the content; it is read again if it may have changed."""
         try:
             facts = place.stat()
         except OSError:
             return ()
         stamp = (facts.st_mtime_ns, facts.st_size)
-        # Of two changes in one moment the second leaves no other stamp than the first.
+        # Of two changes in one moment the second leaves the same stamp as the first.
         if stamp != self._stamp or time.time_ns() - facts.st_mtime_ns < _MOMENT:
             self._content, self._stamp = self._read(), stamp
         return self._content
 
 
 def _describe_question(question: QuestionStatus) -> dict[str, Any]:
-    """Return a question without its text, which may be long and is shown on its own page alone."""
+    """Return a question without its text, which may be long and is shown on its own page."""
     facts: dict[str, Any] = msgspec.to_builtins(question)
     del facts["text"]
     return facts
@@ -284,7 +284,7 @@ def _write_text(text: str) -> str:
 
 
 def _describe(request: AnyRequest) -> dict[str, Any]:
-    """Say what a request that waits is about."""
+    """Describe a pending request."""
     match request:
         case requests.Join(cards):
             return {"request": "join", "members": [card.id for card in cards]}
@@ -296,7 +296,7 @@ def _describe(request: AnyRequest) -> dict[str, Any]:
 
 
 def _describe_status(status: StudyStatus) -> dict[str, Any]:
-    """Return the status without what no page needs, such as certificates."""
+    """Return the status without parts that no page needs, such as certificates."""
     members = [
         {
             "card": {"id": one.card.id, "name": one.card.name},

@@ -1,8 +1,8 @@
-"""Who may decide for a member: whoever has the token that was printed, on this machine or not.
+"""The rule for who may decide for a member: those who have the token that was printed.
 
 Others on the same machine reach the server, too. A cookie would go to all servers of this machine,
-whoever runs them; so the token is in the part of the address that browsers keep to themselves, and
-the page shows it with each request.
+whoever runs them; so the token is in the part of the address that browsers do not send, and the
+page shows it with each request.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Door:
         return f"{server}#token={self._token}"
 
     def make_route(self, path: str, answer: _Answer, method: str = "GET") -> Route:
-        """Answer on a path whoever shows the token."""
+        """Answer on a path, for requests that show the token."""
 
         async def let_in(request: Request) -> Response:
             if not self._has_token(request):

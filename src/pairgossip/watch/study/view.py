@@ -1,4 +1,4 @@
-"""The paths on which the operator's page of a study is answered."""
+"""The paths of the operator's page of a study."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Draft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StudyView:
-    """What the page asks for, answered from a member's folder to whoever has the token."""
+    """The page's requests, answered from a member's folder to those who have the token."""
 
     name, title = "study", "Study"
 
@@ -35,7 +35,7 @@ class StudyView:
         self._desk, self._door = desk, door
 
     def routes(self) -> list[Route]:
-        """Return the paths this view answers on; those by POST note what the operator decides."""
+        """Return the paths of this view; those by POST record the operator's decisions."""
         question = "/api/study/questions/{number}"
         route = self._door.make_route
         return [

@@ -22,7 +22,7 @@ const LEARNING = [
   ["exchanges", "exchanges", "how often two nodes have met"],
   ["messages", "messages", "two for every exchange, one along a tree"],
   ["bytes", "bytes sent", "rows and numbers in all messages, 8 bytes a number"],
-  ["ratio", "bound / measured", "the bound needs the minimizer, which nobody knows here"],
+  ["ratio", "bound / measured", "the bound needs the minimizer, which is not known here"],
 ];
 const OF_SITES = ["local", "at one site", "exchanges between rows of one site, which cost nothing"];
 const OF_ROUNDS = ["rounds", "rounds", "gradients over all pairs that nodes have computed"];
