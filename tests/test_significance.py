@@ -276,7 +276,7 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"graph": "cycle", "kernel": "auc", "target": "u"}, "is its kind: leave target= out"),
         ({"kind": "u"}, "no average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "kind": "u"}, "no average over pairs.*: leave kind= out"),
-        ({"graph": "cycle", "bins": 3, "range": (0, 1)}, "'bins' is no argument here"),
+        ({"graph": "cycle", "bins": 3, "range": (0, 1)}, "'bins' is not an argument here"),
         ({"graph": "cycle", "interval": 5}, "The level of an interval must be .*, not 5"),
         ({"graph": "cycle", "labels": np.ones(200)}, "one class only"),
         ({"graph": "cycle", "kernel": "mmd"}, "permuting .*: leave graph= out"),

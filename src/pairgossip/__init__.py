@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0"
 
-# Loaded on first use, so that a device or `pairgossip --help` pays only for what it touches.
+# Loaded on first use, so that a device or `pairgossip --help` pays only for what it uses.
 _HOMES = {
     "agreement.comparing": ("heterogeneity",),
     "agreement.heterogeneity": ("Heterogeneity",),
@@ -189,5 +189,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names: modules of the inside, once they are loaded, are attributes too."""
+    """List the public names: loaded internal modules are attributes too."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,4 +1,4 @@
-"""The array types used throughout, named for what they hold, sizes of arrays, and BLAS threads."""
+"""Array types by their contents, sizes of arrays, and the number of BLAS threads."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ PairArray = NDArray[np.int32]
 """Exchanges or edges, one row (i, j) each."""
 BoolArray = NDArray[np.bool_]
 PairFunction = Callable[[FloatArray, FloatArray], FloatArray]
-"""A kernel's function: two blocks of m observations in, m values out."""
+"""A kernel's function: from two blocks of m observations to m values."""
 
 
 def root_mean_square(values: FloatArray) -> float:
-    """Return the size of the values that are known, whatever their scale; NaN if none is."""
+    """Return the root mean square of the values that are not NaN, at any scale; NaN if all are."""
     largest = _largest(values)
     if math.isnan(largest):
         values = values[~np.isnan(values)]
         largest = _largest(values)
     if largest == 0 or not math.isfinite(largest):
         return largest
-    # Squares of very large or small values would leave the floating range.
+    # Squares of very large or small values would overflow or vanish.
     return largest * math.sqrt(mean(np.square(values.ravel() / largest)))
 
 
 def _largest(values: FloatArray) -> float:
-    """Return the largest size of a value; NaN if one is, or if there is none."""
+    """Return the largest size of a value; NaN if a value is, or if there are no values."""
     return float(np.maximum.reduce(np.abs(values), axis=None)) if values.size else math.nan
 
 
 def distinct(values: FloatArray) -> FloatArray:
-    """Return the different numbers in order, none of them NaN: ``np.unique`` loads ``numpy.ma``."""
+    """Return the different numbers in order, without NaN: ``np.unique`` loads ``numpy.ma``."""
     ordered = np.sort(values, axis=None)
     is_first = np.ones(ordered.shape, dtype=np.bool_)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -62,9 +62,9 @@ def mean_of_defined(values: FloatArray) -> FloatArray:
 
 
 def few_threads(is_small: bool) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread where matrices are small: many take longer to meet than to compute.
+    """Keep BLAS to one thread for small matrices: many take longer to synchronize than to compute.
 
-    Where nothing can tell it to, it is as it was.
+    If no library can set the number of threads, it stays as it is.
     """
     if is_small:
         with suppress(ImportError):

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BESIDE: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-"""How texts beside bars are set."""
+"""The layout of texts beside bars."""
 
 
 def figure_size(rows: int) -> tuple[float, float]:
-    """Return width and height in inches that suit so many bars."""
+    """Return the width and height, in inches, for this number of bars."""
     return 7, 0.36 * rows + 1.35
 
 
 def open_axes(ax: Axes | None, rows: int) -> Axes:
-    """Return the axes given, or new ones of pyplot for so many bars."""
+    """Return the axes given, or new ones of pyplot for this number of bars."""
     if ax is not None:
         return ax
     with needed_for("Drawing"):
@@ -30,7 +30,7 @@ def open_axes(ax: Axes | None, rows: int) -> Axes:
 
 
 def finish_bars(ax: Axes, names: Sequence[str], x_label: str, title: str) -> None:
-    """Name the bars, the first above, and leave nothing but a light grid behind them."""
+    """Name the bars, the first on top, and leave only a light grid behind them."""
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_yticks(range(len(names)), names)
     ax.set_xlabel(x_label)

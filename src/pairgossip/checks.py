@@ -19,35 +19,35 @@ LEXICOGRAPHIC, BLOW_UP, WHOLE_SETS = "lexicographic", "blow-up", "whole-sets"
 ROW_CONSTRUCTIONS = (LEXICOGRAPHIC, BLOW_UP)
 """The constructions that make a graph of the rows."""
 CONSTRUCTIONS = (*ROW_CONSTRUCTIONS, WHOLE_SETS)
-"""How sites that hold several rows exchange."""
+"""The ways of sites that hold several rows to exchange."""
 CLOCKS = ("sync", "async")
 ORDERS = ("update-first", "exchange-first")
 UNIFORM_EDGES, NODE_CLOCKS = "uniform-edges", "node-clocks"
 LAWS = (UNIFORM_EDGES, NODE_CLOCKS)
 BEST_LAW = "best"
-"""Asks a run for the law under which values mix fastest on its graph."""
+"""The law under which values mix fastest on a run's graph."""
 RANDOM, ORDERED, CONTINUIZED, TREE = "random", "ordered", "continuized", "tree"
 SCHEDULES = (RANDOM, ORDERED, CONTINUIZED, TREE)
-"""Which exchanges follow each other."""
+"""The orders of exchanges."""
 STATISTICS = ("v", "u")
 """The averages over pairs: with an observation's pair with itself, or without."""
 REFUSE, DROP = "refuse", "drop"
 MISSING = (REFUSE, DROP)
-"""What becomes of rows that lack an entry."""
+"""The treatments of rows that lack an entry."""
 ROUNDINGS = ("bins", "stochastic")
-"""How private values are put into cells."""
+"""The ways to put private values into cells."""
 
 ITERATIONS_PER_NODE = 200
-"""How long a run is unless the user says it."""
+"""Default length of a run, in iterations per node."""
 _CHECKPOINTS_PER_DECADE = 12
 LARGEST_NUMBER = 10**15
 
 
 def is_number(value: object) -> bool:
-    """Return whether something is one real number of Python's or NumPy's.
+    """Return whether something is one real number of Python's or NumPy's types.
 
-    A fraction is not, nor a whole number beyond what a float holds: NumPy would make an array of
-    objects of them.
+    A fraction is not, nor a whole number too large for a float: NumPy would make arrays of objects
+    of them.
     """
     if isinstance(value, Rational) and not isinstance(value, Integral):
         return False
@@ -140,14 +140,14 @@ def trial_numbers(trials: Any) -> list[int]:
 
 
 def refuse_given(given: Mapping[str, Any], why: str) -> None:
-    """Raise `InputError` for the first argument that is given and should be left out, and why."""
+    """Raise `InputError` for the first given argument that should be left out, with the reason."""
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{why}: leave {{argument}} out.", name)
 
 
 def check_jobs(n_jobs: int | None) -> None:
-    """Raise `InputError` unless joblib understands the number of workers."""
+    """Raise `InputError` if joblib does not accept the number of workers."""
     if n_jobs is None:
         return
     try:

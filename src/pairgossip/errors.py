@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose, one sentence per class."""
+"""All errors and warnings that this package raises on purpose, with one sentence each."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Notice(Exception):
     Parameters
     ----------
     message
-        The sentence, with ``{argument}`` where it names the argument to give, change or leave out.
+        The sentence, with ``{argument}`` as the name of the argument to give, change or leave out.
         ``str()`` spells that as Python does, ``engine='plain'`` or, without a value, ``engine=``;
         the command line spells it as an option.
     argument, value
-        That argument, and the value to give it.
+        The argument, and the value to give it.
     place
-        The file, or what else was read, that the sentence is about; it stands before the sentence.
+        The file, or other source, that the sentence is about; it stands before the sentence.
     subject
         The argument or setting that is wrong, for a page to mark; the advised one by default.
     """
@@ -46,7 +46,7 @@ class Notice(Exception):
         super().__init__(self.spell(_in_python))
 
     def spell(self, write: Callable[[str, object], str]) -> str:
-        """Return the sentence; a function writes its argument, given the value or None."""
+        """Return the sentence; ``argument`` writes its argument, given the value or None."""
         sentence = self.message
         if self.argument is not None:
             sentence = sentence.replace("{argument}", write(self.argument, self.value))
@@ -69,23 +69,23 @@ class PairgossipError(Notice):
 
 
 class InputError(PairgossipError, ValueError):
-    """Something given by the user is wrong; the message names it and says what to do."""
+    """An argument or file of the user is wrong; the message names it and says what to do."""
 
 
 class MissingExtra(PairgossipError, ImportError):
-    """A feature needs a library that the installed extras do not bring."""
+    """A feature needs a library that the installed extras do not include."""
 
 
 class InterruptedRun(Notice, UserWarning):
-    """A run was stopped by Ctrl-C; the message says what was kept."""
+    """A run was stopped by Ctrl-C; the message says which results were kept."""
 
 
 class UnknownTarget(Notice, UserWarning):
-    """The exact value is too costly to compute unasked; estimates are fine, errors unknown."""
+    """The exact value is too costly to compute by default; estimates are fine, errors unknown."""
 
 
 class RowsDropped(Notice, UserWarning):
-    """Rows with missing values were left out, as asked; the message says how many and which."""
+    """Rows with missing values were left out, as requested; the message says how many and which."""
 
 
 class ManyRows(Notice, UserWarning):
@@ -93,19 +93,19 @@ class ManyRows(Notice, UserWarning):
 
 
 class NotEnough(Notice, UserWarning):
-    """A run was too short, or its step: its answers are less exact than they could be."""
+    """A run, or its step, was too short: its answers are less exact than they could be."""
 
 
 class CoarseSketch(Notice, UserWarning):
-    """The bins of a sketch cost more than the sample does; answers are less sure than they say."""
+    """The bins of a sketch cost more than the sample does; answers are less sure than stated."""
 
 
 class SlowRun(Notice, UserWarning):
-    """A run takes much longer than one that learns nearly the same; the message says which."""
+    """A run takes much longer than one that learns nearly the same; the message names that one."""
 
 
 class NotCompiled(Notice, UserWarning):
-    """A method or loss runs as it is written, many times slower; the message says why."""
+    """A method or loss runs without compilation, many times slower; the message says why."""
 
 
 class SlowSchedule(Notice, UserWarning):
@@ -113,7 +113,7 @@ class SlowSchedule(Notice, UserWarning):
 
 
 def notify(notice: Warning) -> None:
-    """Warn the line that called this package, through however many of its functions."""
+    """Warn the line that called this package, through any number of its functions."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, level = frame.f_back, level + 1
@@ -121,17 +121,17 @@ def notify(notice: Warning) -> None:
 
 
 def canonical(name: str) -> str:
-    """Spell a name the one way the catalogs use: lower case, dashes."""
+    """Return a name as catalogs spell it: lower case, with dashes."""
     return name.strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str], owner: str = "") -> InputError:
     """Build the error for a name that is not in a catalog, offering the nearest one.
 
-    Entries of a catalog may have other names, ``also_called``, which people know them by. The
-    owner, such as "[stop]", is whose name it would be.
+    Entries of a catalog may have other names, ``also_called``, in common use. The owner, such as
+    "[stop]", is the part that the name would belong to.
     """
-    import difflib  # which a device at work does not need
+    import difflib  # not needed on a device at work
 
     names, typed = sorted(choices), canonical(name)
     entries = choices if isinstance(choices, Mapping) else {}
@@ -151,7 +151,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], owner: str = "") 
     return InputError(f"Unknown {kind} '{name}'{f' of {owner}' if owner else ''}: {hint}")
 
 
-# Optional libraries: imported where they are needed, named clearly where they are absent.
+# Optional libraries: imported where they are needed, and named in errors where they are missing.
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def needed_for(
 ) -> Iterator[None]:
     """Turn a failed import inside the block into a sentence that says what to install.
 
-    ``argument`` and ``value`` are what avoids the need, if ``feature`` has ``{argument}``.
+    ``argument`` and ``value`` avoid the need, if ``feature`` has ``{argument}``.
 
     >>> with needed_for("figures"):
     ...     import json

@@ -129,16 +129,17 @@ def estimate(
         The exact value if you know it (one per node for ``"u1"``); otherwise it is computed, for
         a kernel without closed form only up to 20,000 rows.
     interval
-        The level of intervals, such as 0.95. On the same exchanges nodes then also learn how far
-        the statistic of these rows may be from that of the population (``run.sampling_error``,
-        ``run.interval``), and how far they still are from the statistic of these rows
+        The level of intervals, such as 0.95. On the same exchanges nodes then also learn the likely
+        distance between the statistic of these rows and that of the population
+        (``run.sampling_error``, ``run.interval``), and that of their own from the statistic of
+        these rows
         (``run.gossip_error``).
     until
         ``"enough"`` ends a trial when every node's gossip error is a tenth of its sampling error,
         if that is before ``iterations``: the rest of the gossip error then hardly counts.
     weights, within, between
-        How often each row counts; the stratum of every row, if only pairs within one stratum
-        count, or only those between two.
+        The number of times that each row counts; the stratum of every row, if only pairs within one
+        stratum count, or only those between two.
     record
         ``"nodes"`` keeps every node's estimate at every checkpoint, ``"summary"`` the curves and
         the final estimates only. The default depends on the size of the run.

@@ -1,4 +1,4 @@
-"""The paper's experiments, and what runs and reports them.
+"""The paper's experiments, and the functions that run and report them.
 
 This is the only door from the library to the package `pairgossip_paper`, which is loaded on first
 use: the library works without it.

@@ -1,4 +1,4 @@
-"""The families of graphs: their parameters, and all that is known of one before it is built.
+"""The families of graphs: their parameters, and the facts known about a graph before it is built.
 
 The command line reads its options from here, so no module imported here needs numpy. A family of
 the package is built by the function of its name, `graphs.fixed_families.cycle` or
@@ -25,15 +25,15 @@ Formula = Callable[..., float]
 
 @dataclass(frozen=True, kw_only=True)
 class FamilyParameter(Argument):
-    """A parameter of a family; the default, if it is not fixed, follows from the nodes."""
+    """A parameter of a family; a default that is not fixed follows from the number of nodes."""
 
     from_nodes: Callable[[int], float] | None = None
-    """The value for n nodes unless given."""
+    """The default value for n nodes."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """One family: what it takes besides the number of nodes, its formulas and its picture.
+    """One family: its parameters besides the number of nodes, its formulas and its picture.
 
     >>> FAMILIES["cycle"].diameter(10)
     5
@@ -42,9 +42,9 @@ class Family:
     name: str
     description: str
     parameters: tuple[FamilyParameter, ...] = ()
-    """What it takes besides n and a seed, in the order of its builder."""
+    """Its parameters besides n and a seed, in the order of its builder."""
     builder: Callable[..., Graph] | None = None
-    """The function that builds it from n and its parameters; None finds the one of its name."""
+    """The function that builds it from n and its parameters; None finds the one with its name."""
     is_random: bool = False
     """Whether it takes a seed."""
     takes_n: bool = True
@@ -54,23 +54,23 @@ class Family:
     diameter: Callable[..., int] | None = None
     """The largest distance between two nodes; None where it has no formula."""
     edges: Formula | None = None
-    """The expected number of edges; None where there are few, or none is stored."""
+    """The expected number of edges; None where there are few, or no edges are stored."""
     layout: str | Callable[[Graph], FloatArray] = "springs"
     """The shape of its pictures, a name in `layout.LAYOUTS` or a function that places nodes."""
     wraps: bool = False
-    """Whether edges lead around the picture; those are not drawn."""
+    """Whether some edges lead around the picture; those are not drawn."""
     suits_few: bool = False
-    """Whether it makes sense for a handful of nodes, with its defaults."""
+    """Whether it is useful for a handful of nodes, with its defaults."""
     also_called: tuple[str, ...] = ()
-    """Other names people know it by: they are not taken, but answered with its own."""
+    """Other names in common use: they are refused with a hint at its own."""
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The names of all that it takes besides n, in the order of its builder."""
+        """The names of all its parameters besides n, in the order of its builder."""
         return (*(each.name for each in self.parameters), *(("seed",) if self.is_random else ()))
 
     def defaults(self, n: int) -> dict[str, Any]:
-        """Return the parameters of n nodes unless they are given; rows and cols have none."""
+        """Return the default parameters for n nodes; rows and cols have no defaults."""
         chosen = {
             each.name: each.default if each.from_nodes is None else each.from_nodes(n)
             for each in self.parameters
@@ -78,11 +78,11 @@ class Family:
         return {name: value for name, value in chosen.items() if value is not None}
 
     def expected_edges(self, n: int, **parameters: Any) -> float:
-        """Return about how many edges have to be stored, if they are many."""
+        """Return the approximate number of edges to store, if it is large."""
         return 0.0 if self.edges is None else self.edges(n, **parameters)
 
     def check(self, **values: Any) -> tuple[Any, ...]:
-        """Return all parameters as they are used; raise `InputError` for an impossible one."""
+        """Return all parameters in canonical form; raise `InputError` for an impossible one."""
         for name, value in values.items():
             if value is None:
                 raise InputError(f"Give {{argument}}: {self.name} needs it.", name)
@@ -245,10 +245,10 @@ FAMILIES = {family.name: family for family in BUILT_IN}
 
 
 def register(family: Family) -> Family:
-    """Enter a family, so that Python, the command line and the page know it by its name.
+    """Register a family, so that Python, the command line and the page know it by its name.
 
     The command line has options for the parameters of families that are registered before
-    `pairgossip.cli` is imported. A family of your own may be entered again, as a notebook does
+    `pairgossip.cli` is imported. A family of your own may be registered again, as a notebook does
     when a cell runs twice; the name of a built-in one is taken.
     """
     if any(family.name == other.name for other in BUILT_IN):
@@ -259,7 +259,7 @@ def register(family: Family) -> Family:
             "'watts-strogatz'."
         )
     if family.builder is None:
-        raise InputError(f"Nothing builds family '{family.name}': give {{argument}}.", "builder")
+        raise InputError(f"Family '{family.name}' has no builder: give {{argument}}.", "builder")
     for each in family.parameters:
         if each.kind not in (int, float):
             raise InputError(
@@ -275,6 +275,6 @@ def register(family: Family) -> Family:
 
 
 def formula_family(graph: Graph) -> Family | None:
-    """Return the family whose formulas hold for a graph; a name alone proves nothing."""
+    """Return the family whose formulas hold for a graph; its name alone proves nothing."""
     family = FAMILIES.get(graph.family or "")
     return family if family and graph._is_certified and not family.is_random else None

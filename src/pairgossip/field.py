@@ -1,7 +1,7 @@
-"""A peer of a study in Python: ask all members, wait for the answer, and look at it.
+"""A peer of a study in Python: ask all members, wait for the answer, and read it.
 
-The peer runs as a process of its own, `pairgossip peer run`; from here it is asked as by the
-commands, through its folder.
+The peer runs as a separate process, `pairgossip peer run`; this module sends it requests as the
+commands do, through its folder.
 
 >>> import pairgossip as pg
 >>> peer = pg.field.Peer("hospital-1")  # doctest: +SKIP
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Peer"]
 
 _WEEK = 7 * 86_400
-"""Seconds for which a question stays open unless others are given."""
+"""Default number of seconds for which a question stays open."""
 _PATIENCE = 30.0
-"""Seconds until the peer must have taken up a request."""
+"""Seconds allowed until the peer has taken up a request."""
 
 
 class Peer:
@@ -43,7 +43,7 @@ class Peer:
     Parameters
     ----------
     folder
-        The folder that `pairgossip peer init --name --source` has made.
+        The folder made by `pairgossip peer init --name --source`.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -77,7 +77,7 @@ class Peer:
 
     @property
     def members(self) -> list[str]:
-        """The names of all members of the study; none before there is a list."""
+        """The names of all members of the study; empty before there is a list."""
         signed = self._study.signed_list()
         return [] if signed is None else sorted(card.name for card in signed.list.members)
 
@@ -105,9 +105,9 @@ class Peer:
         spec
             The TOML file.
         fresh
-            Count rows that were added since, even where tables of before can answer.
+            Count rows that were added since then, even where earlier tables can answer.
         expires
-            For how many seconds the question stays open.
+            The number of seconds for which the question stays open.
         corrects
             The number of a question whose data were corrected since.
         visible
@@ -132,7 +132,7 @@ class Peer:
         self._send(Withdraw(self._study.question(number).name, because))
 
     def disclosed(self, *, verify: bool = False) -> Sequence[Entry]:
-        """Return everything that has left this machine, ever; check the record if asked."""
+        """Return everything that has ever left this machine; with ``check``, check the record."""
         if verify:
             self._study.verify_disclosures()
         return self._study.disclosures()
@@ -148,7 +148,7 @@ class Peer:
         if reply is None:
             raise InputError(
                 f"The peer in {self._study.home.folder} has not taken this up for "
-                f"{_PATIENCE:.0f} seconds: see peer status; it stays asked for."
+                f"{_PATIENCE:.0f} seconds: see peer status; the request stays there."
             )
         if not reply.is_done:
             raise InputError(reply.sentence)
@@ -181,7 +181,7 @@ class Asked:
 
     @property
     def status(self) -> QuestionStatus:
-        """How far it is: who has said yes, who is awaited, what leaves this machine."""
+        """Its state: the members that said yes, those awaited, and what leaves this machine."""
         return self._study.question(self.number)
 
     @property
@@ -192,7 +192,7 @@ class Asked:
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """What would leave this machine, or has left, in sentences."""
+        """What would leave this machine, or has left it, in sentences."""
         return self.status.leaves
 
     def wait(self, timeout: float | None = None) -> Asked:
@@ -220,11 +220,11 @@ class Asked:
 
     @property
     def summary(self) -> Summary:
-        """The counts that it was read from; what they tell beside the answer needs nobody else."""
+        """The counts from which it was read; other statistics of them need no further question."""
         return self._study.summary(self.number)
 
     def answer(self, reading: str | None = None, **more: Any) -> SummaryAnswer:
-        """Return the statistic, or another of the same counts, with its interval.
+        """Return the statistic, or another one of the same counts, with its interval.
 
         More arguments are those of `Summary.answer`.
         """

@@ -1,4 +1,4 @@
-"""Reading and writing files so that a failure says what is wrong and destroys nothing."""
+"""Reading and writing files; a failure says what is wrong and destroys nothing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pairgossip.errors import InputError
 
 _T = TypeVar("_T")
 _BLOCK = 1 << 16
-"""Bytes of a file that are overwritten at once."""
+"""Number of bytes of a file that are overwritten at once."""
 LARGEST_TOML = 1 << 18
-"""Bytes of a TOML file; a longer one is refused."""
+"""Largest size of a TOML file, in bytes; a longer one is refused."""
 _MOST_KEY_PARTS = 8
-"""Parts of one dotted key; more are refused, as the parser's memory grows with their square."""
+"""Most parts of a dotted key; more are refused, as the parser's memory grows with their square."""
 _MOST_BRACKETS = 32
-"""Brackets open at once; more are refused, as each costs the parser a level of its stack."""
+"""Most brackets open at once; more are refused, as each costs the parser a level of its stack."""
 _TOML_TOKEN = re.compile(
     r"""
     (?P<skipped>\#[^\n]* | [ \t]+)
@@ -41,14 +41,14 @@ _TOML_TOKEN = re.compile(
 )
 """Every character belongs to one token, and no text is scanned twice."""
 _NOT_OFFERED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOTTY)
-"""Errors of a file system that has only the usual way of syncing."""
+"""Errors of a file system that supports only the usual way of syncing."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """Errors of a file system without room, or without room for this user."""
 _LEAST_SPACE = 1 << 16
-"""Bytes; a disk with less than this has no room for a database to work in."""
+"""Free bytes below which a disk has no room for the work of a database."""
 _MAKES_DECODER = threading.Lock()
-"""Held while a decoder is made: a second thread that meets a type for the first time meanwhile
-would decode with the fields that are there so far, and crash the process."""
+"""Held while a decoder is made: a second thread that meets a type for the first time at that moment
+would decode with the fields there so far, and crash the process."""
 
 
 def read_bytes(path: Path, largest: int | None = None) -> bytes:
@@ -58,10 +58,10 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
             return path.read_bytes()
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())
-            # Room is made for as much as is asked for: for a file no more than it is long.
+            # Room is reserved for the whole size: for a file at most its length.
             longest = min(about.st_size, largest) if stat.S_ISREG(about.st_mode) else largest
             content = file.read(longest + 1)
-            if len(content) > longest:  # it has grown since, or is too long
+            if len(content) > longest:  # it has grown meanwhile, or is too long
                 content += file.read(largest - longest)
     except OSError as problem:
         raise unreadable(path, problem) from None
@@ -73,7 +73,7 @@ def read_bytes(path: Path, largest: int | None = None) -> bytes:
 
 
 def read_struct(path: Path, largest: int, kind: type[_T], description: str) -> _T:
-    """Read a JSON file of this kind, or say that it is not ``description``, and what to do."""
+    """Read a JSON file of this kind, or raise an error that it is not ``description``."""
     import msgspec
 
     with _MAKES_DECODER:
@@ -104,7 +104,7 @@ def unwritable(path: Path, problem: OSError, act: str = "write") -> InputError:
 
 
 def is_full(problem: OSError) -> bool:
-    """Return whether something failed because the disk, or this user's part of it, is full."""
+    """Return whether something failed because the disk, or this user's share of it, is full."""
     return problem.errno in _FULL
 
 
@@ -121,19 +121,19 @@ def has_space(folder: Path) -> bool:
 def refuse_open_link(what: str, path: Path) -> None:
     """Raise `InputError` if a secret that others can read is a link.
 
-    Whoever may write beside the secret can make a link to anything: advice to change the
-    permissions of ``path`` would change those of what it leads to.
+    A user who may write beside the secret can make a link to anything: advice to change the
+    permissions of ``path`` would change those of the link's target.
     """
     if path.is_symlink():
         raise InputError(
             f"{what} {path} is a link to {os.readlink(path)}, which is open to others: remove the "
-            "link, and put what belongs there in its place."
+            "link, and put the file that it leads to in its place."
         )
 
 
 def sync(place: Path) -> None:
     """Make sure that a file's content, or a folder's list of names, is on the disk."""
-    if sys.platform == "win32" and place.is_dir():  # which opens no folders
+    if sys.platform == "win32" and place.is_dir():  # Windows cannot open folders
         return
     descriptor = os.open(place, os.O_RDONLY)
     try:
@@ -160,15 +160,15 @@ def erase(path: Path) -> None:
 def sync_descriptor(descriptor: int) -> None:
     """Make sure that what was written to an open file is on the disk.
 
-    On macOS ``os.fsync`` ends when the drive has it, perhaps in a cache that a loss of power
-    empties; there the system has another call that waits for the disk itself.
+    On macOS ``os.fsync`` returns when the drive has the data, perhaps in a cache that a loss of
+    power empties; another call of the system waits for the disk itself.
     """
     if not _sync_fully(descriptor):
         os.fsync(descriptor)
 
 
 def _sync_fully(descriptor: int) -> bool:
-    """Sync in the way of macOS; return whether the system and the disk have it."""
+    """Sync with macOS's own call; return whether the system and the disk support it."""
     try:
         import fcntl  # only Unix has it
     except ImportError:
@@ -186,10 +186,10 @@ def _sync_fully(descriptor: int) -> bool:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML text whose size and nesting are bounded, or say in one sentence what is wrong.
+    """Parse TOML text of bounded size and nesting; raise `InputError` for other text.
 
-    Python's parser needs memory that grows with the square of a dotted key's parts: a line of
-    100 kB can take all there is. So keys and brackets are counted first.
+    The memory of Python's parser grows with the square of a dotted key's parts: a line of 100 kB
+    can take all there is. So keys and brackets are counted first.
     """
     if len(text) > LARGEST_TOML:
         raise InputError(f"The file is longer than {LARGEST_TOML:,} characters: shorten it.")
@@ -223,8 +223,8 @@ def _check_nesting(text: str) -> None:
 def interrupts_later() -> Iterator[None]:
     """Hold a Ctrl-C back until the block ends; a second one takes effect at once.
 
-    ``zipfile`` does not survive an exception between two of its instructions: it raises errors of
-    its own instead of the interrupt, or prints a traceback when the archive is garbage collected.
+    ``zipfile`` does not survive an exception between two of its instructions: it raises its own
+    errors instead of the interrupt, or prints a traceback when the archive is garbage collected.
     """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
@@ -248,41 +248,41 @@ def interrupts_later() -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of ``path`` only once it is wholly written.
+    """Open a file that takes the place of ``path`` only once it is completely written.
 
     Ctrl-C waits until then, so that it leaves neither a part of a file nor an error of the writer.
     Several processes may write the same path: the last one wins.
     """
     with interrupts_later(), _explain_failure(path):
         descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        mask = os.umask(0)  # which leaves the permissions of a new file
+        mask = os.umask(0)  # the permissions of a new file follow from it
         os.umask(mask)
         with _write_draft(descriptor, Path(draft), path, 0o666 & ~mask) as file:
             yield file
 
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text file so that a failure leaves what was there before."""
+    """Write a text file so that a failure leaves the previous content."""
     with replacing(path) as file:
         file.writelines(piece.encode() for piece in pieces)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file so that a failure leaves what was there before."""
+    """Write a file so that a failure leaves the previous content."""
     with replacing(path) as file:
         file.write(content)
 
 
 def write_json_file(path: Path, value: Any) -> None:
-    """Write one JSON object for people and programs; a failure leaves what was there before."""
+    """Write one JSON object for people and programs; a failure leaves the previous content."""
     write_text(path, [json.dumps(value, indent=2, allow_nan=False), "\n"])
 
 
 def replace(path: Path, *data: bytes, mode: int = 0o600, durable: bool = True) -> None:
-    """Replace a file at once; a failure raises `InputError` and leaves what was there before.
+    """Replace a file at once; a failure raises `InputError` and leaves the previous content.
 
-    Only one process may do this at a time: the draft has a fixed name, so that a process that is
-    killed leaves no more than one, which the next overwrites. The umask does not change ``mode``;
+    Only one process may do this at a time: the draft has a fixed name, so a process that is killed
+    leaves at most one draft, which the next one overwrites. The umask does not change ``mode``;
     ``durable`` waits until a loss of power can undo neither the content nor the name.
     """
     draft = path.with_name(f".{path.name}.new")
@@ -299,9 +299,10 @@ def replace(path: Path, *data: bytes, mode: int = 0o600, durable: bool = True) -
 def lock(path: Path, *, wait: float = 0.0) -> Iterator[int]:
     """Hold a file, made if it is missing, or a folder; yield its descriptor.
 
-    No other process can hold it until this one lets go or ends, in whatever way. The file stays: a
-    lock on a deleted file would exclude nobody. Raise `BlockingIOError` if another process holds
-    it after ``wait`` seconds, `OSError` if it cannot be opened or its disk has no locks.
+    No other process can hold it until this one releases it or ends, in whatever way. The file
+    stays: a lock on a deleted file would exclude nobody. Raise `BlockingIOError` if another
+    process holds it after ``wait`` seconds, `OSError` if it cannot be opened or its disk has no
+    locks.
     """
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
     descriptor = os.open(path, flags, 0o600)
@@ -318,7 +319,7 @@ def is_locked(path: Path) -> bool:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
         return False
-    import fcntl  # only Unix has it, and needs it only where a peer runs
+    import fcntl  # only on Unix, and only where a peer runs
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -80,9 +80,9 @@ def minimize(
         For the averages of ``"sketch"``: ``"tree"`` (exact, the fewest messages), ``"ordered"``, or
         ``"random"`` exchanges.
     weights
-        How often each row counts, with ``"sketch"``: positive numbers.
+        The number of times that each row counts, with ``"sketch"``: positive numbers.
     graph, groups, construction, missing, classes, positive, law, clock
-        As for `estimate`; the asynchronous algorithm weighs gradients by 1/p_k.
+        As for `estimate`; the asynchronous algorithm weights gradients by 1/p_k.
     faults
         As for `estimate`, with ``"dual-averaging"``; only models of honest nodes are judged.
     privacy
@@ -114,11 +114,11 @@ def minimize(
         nodes and reports are the start's. Functions are the same if they give the same values at a
         few pairs. Curves are joined.
     tolerance, accuracy
-        For ``"sketch"``: end when a round would gain less than this part of the zero model's
-        objective, by default 1e-7; and shrink differences between nodes to this part in averages
+        For ``"sketch"``: end when a round would gain less than this share of the zero model's
+        objective, by default 1e-7; and shrink differences between nodes to this share in averages
         along edges, by default 1e-6.
     engine
-        ``"auto"``; ``"vectors"`` does without the line trick; ``"plain"`` steps the reference
+        ``"auto"``; ``"vectors"`` works without the line trick; ``"plain"`` steps the reference
         algorithms.
 
     Examples
@@ -167,6 +167,6 @@ def minimize(
 
 
 def find_request(method: str) -> type[LearningRequest | SketchedRequest]:
-    """Return what checks and runs a method of `minimize`."""
+    """Return the request class that checks and runs a method of `minimize`."""
     is_sketch = choice("method", method, METHODS) == SKETCH
     return SketchedRequest if is_sketch else LearningRequest

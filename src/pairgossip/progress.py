@@ -1,4 +1,4 @@
-"""Progress bars for work that takes a while; silent where nobody watches."""
+"""Progress bars for work that takes a while; silent if nobody watches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Show = bool | Advance | None
 
 @contextmanager
 def progress_bar(what: str, total: int | None, show: Show = None) -> Iterator[Advance | None]:
-    """Yield a function to report finished steps to, or None where no bar is wanted.
+    """Yield a function that reports finished steps, or None if no bar is wanted.
 
     ``show=None`` shows a bar when standard error is a terminal; a function is yielded itself. The
     bar appears after a second, so that quick work leaves no trace. It has no end if the total is
@@ -45,7 +45,8 @@ def progress_bar(what: str, total: int | None, show: Show = None) -> Iterator[Ad
 
 
 def in_steps(advance: Advance | None) -> Callable[[float], None] | None:
-    """Return what reports a growing fraction to a bar of 1000 steps; None where there is none."""
+    """Return a function that reports a growing fraction to a bar of 1000 steps; None without
+    one."""
     if advance is None:
         return None
     reported = 0
@@ -60,7 +61,7 @@ def in_steps(advance: Advance | None) -> Callable[[float], None] | None:
 
 
 COMPILING = "compiling, once"
-"""What stands beside a bar while loops are compiled, which are kept on disk afterward."""
+"""The text beside a bar while loops are compiled; the result is kept on disk."""
 
 
 class LateBar:
@@ -93,11 +94,11 @@ class LateBar:
 
     @property
     def description(self) -> str:
-        """What stands before the bar."""
+        """The text before the bar."""
         return str(self._bar.tasks[0].description)
 
     def describe(self, what: str) -> None:
-        """Change what stands before the bar."""
+        """Change the text before the bar."""
         self._what = what
         self._bar.update(self._task, description=what)
 
@@ -119,14 +120,14 @@ class LateBar:
             self._bar.stop()
 
 
-# The one way to a terminal: text from files passes, but nothing in it that steers a terminal.
+# The one way to a terminal: text from files passes, but no control characters in it.
 
 
 class PlainConsole(Console):
     """Shows text as it is, with control characters spelled out.
 
-    Names of files and columns may hold what rich takes for markup or emoji, or escape sequences
-    that clear the screen, rename the window or hide what follows.
+    Names of files and columns may hold text that rich takes for markup or emoji, or escape
+    sequences that clear the screen, rename the window or hide the rest.
     """
 
     def __init__(self, *, stderr: bool = False, **options: Any) -> None:
@@ -137,7 +138,7 @@ class PlainConsole(Console):
         return super().render_str(printable(text), **options)
 
     def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render as usual; what remains of control characters comes from the text shown."""
+        """Render as usual; remaining control characters come from the text shown."""
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment

@@ -38,9 +38,9 @@ _OWN = {
     *("kernel", "target", "sketch", "reference", "within", "between", "order", "privacy"),
     *("construction", "columns"),
 }
-"""The arguments of `estimate` that the functions here have themselves, or that kernels need."""
+"""The arguments of `estimate` that the functions here define themselves, or that kernels need."""
 _OPTIONS = [each.name for each in fields(EstimateArguments) if each.name not in _OWN]
-"""The arguments of `estimate` that make sense for all statistics."""
+"""The arguments of `estimate` that apply to all statistics."""
 
 
 class _DefaultLevel(float):
@@ -68,9 +68,9 @@ def quantile(
     Parameters
     ----------
     x, weights
-        One number per row, and how many rows each stands for. Weights that are not all whole
-        numbers count by their proportions, and intervals refuse them. As in `exact`, x may be a
-        table or a file, and weights the name of a column of it.
+        One number per row, and the number of rows that each stands for. Weights that are not all
+        whole numbers count by their proportions, and intervals refuse them. As in `exact`, x may be
+        a table or a file, and weights the name of a column of it.
     columns
         The name of the column of x to use; by default the column that no other argument names.
     missing
@@ -88,8 +88,8 @@ def quantile(
         The number of bins, by default 64, and the smallest and largest possible number, if all
         nodes know them; otherwise they first pass on the extremes and a few sampled numbers.
     options
-        Arguments of `estimate` that say where rows are, how nodes meet and for how long, such as
-        ``groups``, ``schedule``, ``iterations``, ``until``, ``trials`` and ``seed``.
+        Arguments of `estimate` about the places of rows, the exchanges and the length of the run,
+        such as ``groups``, ``schedule``, ``iterations``, ``until``, ``trials`` and ``seed``.
 
     Returns
     -------
@@ -158,10 +158,10 @@ def winsorized_mean(
     range: tuple[float, float] | None = None,
     **options: Any,
 ) -> Any:
-    """Return the mean after a share at either end is moved to the next row that is left.
+    """Return the mean after a share at either end is moved to the next remaining row.
 
-    Its interval is by its influence function, which has the density at both cuts in it, and by
-    Student's t. Other arguments are those of `quantile`.
+    Its interval comes from its influence function, which includes the density at both cuts, and
+    from Student's t. Other arguments are those of `quantile`.
     """
     request = _OrderRequest(x, graph, interval, weights, columns, missing, bins, range, options)
     return request.answer(WinsorizedMean(share))
@@ -220,8 +220,8 @@ def ranks(
 ) -> Any:
     """Return the mid-rank of every row: 1 for the smallest, and the mean of their ranks for ties.
 
-    With a graph every node learns its own. Rows that are dropped have none. Other arguments are
-    those of `quantile`.
+    With a graph every node learns its own. Dropped rows have no rank. Other arguments are those of
+    `quantile`.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def ranks(
         return request.run_request(EstimationRequest, method="u1", kernel=kernel)
     if options.get("groups") is not None:
         raise InputError(
-            "With groups a node has several rows, but bins tell one rank per node: use {argument}.",
+            "With groups a node has several rows, but bins give one rank per node: use {argument}.",
             "method",
             "gorank",
         )
@@ -291,7 +291,7 @@ class _OrderRequest:
         self._declared = None if self.range is None else check_range(self.range)
 
     def answer(self, statistic: Statistic) -> float | Run:
-        """Return a statistic of all rows, or what a network finds."""
+        """Return a statistic of all rows, or the run of a network."""
         sample = self.sample.distribution
         if self.level is not None:
             self._check_interval(statistic, sample)
@@ -304,16 +304,17 @@ class _OrderRequest:
         return Answer(value, error, low, high, self.level, "plain", self._rows.positive)
 
     def _check_interval(self, statistic: Statistic, sample: Distribution) -> None:
-        """Raise `InputError` unless the rows tell an interval."""
+        """Raise `InputError` if the rows give no interval."""
         if len(sample.low) == 1:
             raise InputError(
-                f"All rows are {sample.low[0]:g}, which says nothing about how far others may be: "
+                f"All rows are {sample.low[0]:g}, which says nothing about the spread of other "
+                f"rows: "
                 "give interval=None for the number alone."
             )
         statistic.check(sample)
         if not are_frequencies(self._weights):
             raise InputError(
-                "Weights that are not whole numbers are no frequencies of rows, which intervals "
+                "Weights that are not whole numbers are not frequencies of rows, which intervals "
                 "need: give interval=None."
             )
         warn_of_frequencies(self._weights)
@@ -341,13 +342,13 @@ class _OrderRequest:
         level = None if self.interval is _USUAL_LEVEL else self.interval
         if any(given is not None for given in (level, self._weights, self.bins, self.range)):
             raise InputError(
-                f"Method '{name}' has no bins, tells no interval and takes no weights: leave them "
+                f"Method '{name}' has no bins, gives no interval and takes no weights: leave them "
                 "out."
             )
         return True
 
     def run_request(self, kind: type[EstimationRequest], **how: Any) -> Run:
-        """Run what a network is asked for."""
+        """Run the request of a network."""
         places = {"groups": self._rows.columns.get("groups")}
         if self.graph is not None:
             places["graph"] = self.graph
@@ -357,11 +358,12 @@ class _OrderRequest:
 
 
 def check_options(options: Collection[str], on_graph: bool) -> None:
-    """Raise `InputError` for what `estimate` does not take here, or for any without a graph."""
+    """Raise `InputError` for arguments that `estimate` does not take here, or any without a
+    graph."""
     for name in options:
         if name not in _OPTIONS:
             raise InputError(
-                f"'{name}' is no argument here: besides those that are documented there are "
+                f"'{name}' is not an argument here: besides the documented ones there are "
                 f"{join_names(_OPTIONS)}."
             )
     if options and not on_graph:
@@ -378,14 +380,14 @@ def _check_rows(x: Any, labels: Any) -> FloatArray:
     dimensions = 1 if labels is None else 2
     if data.ndim != dimensions or (dimensions == 2 and data.shape[1] != 2):
         columns = format_count(data.shape[1] - (labels is not None), "column")
-        raise InputError(f"Order is that of one number per row, but x has {columns}: choose one.")
+        raise InputError(f"Order needs one number per row, but x has {columns}: choose one.")
     if labels is not None:
         check_two_classes("A shift", "two classes at a time", data)
     return data
 
 
 def _count_rows(weights: FloatArray | None) -> FloatArray | None:
-    """Return how many rows each stands for: in proportion, as many as there are, unless whole."""
+    """Return the number of rows each stands for: whole weights, or others scaled to the rows."""
     if weights is None or are_frequencies(weights):
         return weights
     return weights * (len(weights) / weights.sum())

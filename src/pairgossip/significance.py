@@ -125,8 +125,8 @@ def test(
     Returns
     -------
     TestResult, GroupTable or Run
-        Without a graph ``value``, ``error``, ``z``, ``p``, ``interval`` and ``law``, which says
-        where p comes from. With one, the result of `estimate`: ``estimates``, ``sampling_error``
+        Without a graph ``value``, ``error``, ``z``, ``p``, ``interval`` and ``law``, which names
+        the source of p. With one, the result of `estimate`: ``estimates``, ``sampling_error``
         and ``p_value`` have one entry per node.
 
     Examples
@@ -160,10 +160,10 @@ def test(
     )
     if graph is None:
         check_options(options, on_graph=False)
-        root_seed(seed)  # refuses what is no seed
+        root_seed(seed)  # refuses a wrong seed
         return request.judge() if by is None else request.compare()
     if by is not None:
-        raise InputError("On a graph nodes compare no groups: leave {argument} out.", "by")
+        raise InputError("On a graph nodes do not compare groups: leave {argument} out.", "by")
     on_graph = {"graph": graph, "seed": seed, **options}
     if request.named_test is not None:
         return _test_ranks(request, request.named_test, on_graph)
@@ -215,7 +215,7 @@ def _test_ranks(request: SignificanceRequest, name: str, on_graph: dict[str, Any
     check_options([each for each in on_graph if each != "graph"], on_graph=True)
     rows = request.prepare_rows()
     data = check_test_rows(name, rows.columns)
-    TESTS[name](data)  # refuses what no test can judge
+    TESTS[name](data)  # refuses data that no test can judge
     of_columns = name == _CORRELATION
     gossip = _TestRequest(
         data=data,
@@ -243,7 +243,7 @@ class _KernelRequest(EstimationRequest):
     """The rows, if they are tested by the law under the null."""
 
     def setup(self) -> Setup:
-        """Let nodes learn what they need for the law under the null, where there is one."""
+        """Let nodes learn the numbers that the law under the null needs, where there is one."""
         setup = super().setup()
         pairs, method = self._pairs, setup.method
         if pairs is None or method.collects:
@@ -251,7 +251,7 @@ class _KernelRequest(EstimationRequest):
         ties_known = setup.problem.ties_known
         if method.sketches and ties_known is None:
             raise InputError(
-                f"A sketch of one's own does not tell the law of '{pairs.kernel.name}' without an "
+                f"A sketch of one's own does not give the law of '{pairs.kernel.name}' without an "
                 "effect: leave {argument} out.",
                 "sketch",
             )
@@ -272,7 +272,8 @@ class _KernelRequest(EstimationRequest):
         return replace(run, p_value=p, null_error=errors, p_law=exact.law)
 
     def _judge_by_sampling_error(self, run: Run, null: float) -> Run:
-        """Return the run with the p of Wald's test, of order as the interval says."""
+        """Return the run with the p of Wald's test; for order statistics, p agrees with the
+        interval."""
         errors = run.sampling_error
         assert errors is not None
         if run.privacy_error is not None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _LONGEST_TEXT = 300
-"""How many characters of a text from elsewhere are kept."""
+"""Largest number of characters kept of a text from elsewhere."""
 MOST_NAMED = 10
-"""How many rows, lines or columns a message names; it counts the rest."""
+"""Largest number of rows, lines or columns that a message names; it counts the rest."""
 _ENDS = 4
-"""Part of an interval, one in so many, that the last digits of its ends may hide."""
+"""The width of an interval, in units of the error by which its ends are rounded."""
 _MOST_DIGITS = 12
 """Numbers with more digits before or after the point are printed with an exponent."""
 LARGEST_PORT = 65_535
@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def printable(text: str) -> str:
-    """Spell control characters out, except line ends and tabs.
+    """Return text with control characters spelled out, except line ends and tabs.
 
     Text from a file, a neighbor or an upload must not control the terminal that shows it.
     """
@@ -54,7 +54,7 @@ def join_names(names: Sequence[str], last: str = "and", separator: str = ", ") -
 
 
 def join_first(named: Sequence[str], count: int, separator: str = ", ", what: str = "") -> str:
-    """List the first few of what there is, and count the rest: "a, b and 5 more"."""
+    """List the first few names, and count the rest: "a, b and 5 more"."""
     if count > len(named):
         named = [*named, f"{count - len(named):,} more{what}"]
     return join_names(named, separator=separator)
@@ -129,7 +129,7 @@ def format_alike(numbers: Sequence[float], error: float) -> list[str]:
 
 
 def format_ends(value: float, ends: tuple[float, float], *others: float) -> list[str]:
-    """Format a value, the ends of its interval and other numbers, as the interval's width tells."""
+    """Format a value, the ends of its interval and other numbers, by the width of the interval."""
     return format_alike((value, *ends, *others), (ends[1] - ends[0]) / _ENDS)
 
 

@@ -95,5 +95,5 @@ def test_what_is_wrong_with_groups_is_said(cli: CommandLine, file: Path) -> None
     alone = ("exact", file, "--kernel", "gini", "--column", "score", "--by")
     assert "at most 50 groups" not in cli(*alone, "ward").err
     assert cli.error("test", file, *AUC[:-1], "mann-whitney", "--by", "sex").startswith(
-        "Test 'mann-whitney' takes plain rows, for differences on either side: leave --by out"
+        "Test 'mann-whitney' takes plain rows, and differences on either side: leave --by out"
     )

@@ -234,7 +234,7 @@ UNFIT = [
     ((*FOUR, "--algorithm", "sum"), "Unknown algorithm 'sum': did you mean 'sums'?"),
     ((*SUMS, 4, "--exchanges", 5), "A study's members make no exchanges: leave --exchanges out."),
     ((*SUMS, 4, "--graph", "path"), "A study's members all talk to each other, on no network: le"),
-    ((*SUMS, 4, "--leaves", 1), "Of 4 peers 1 are to leave, and sums are over 4 members or more"),
+    ((*SUMS, 4, "--leaves", 1), "1 of 4 peers are to leave, and sums are over 4 members or more"),
     ((*SUMS, 4, "--joins", 17), "21 peers need at least 21 rows, but FILE has 20: use fewer"),
     ((*SUMS, 4, "--joins", -1), "-1 peers cannot join: give 0 or more."),
     ((*SUMS, 4, "--leaves", -1), "-1 peers cannot leave: give 0 or more."),

@@ -192,7 +192,7 @@ def test_a_random_family_gets_and_keeps_its_seed() -> None:
     [
         (Family("path", "", builder=wheel), "'path' is that of a built-in family"),
         (Family("Big Wheel", "", builder=wheel), "'Big Wheel' is not the name of a family"),
-        (Family("empty", ""), "Nothing builds family 'empty': give builder="),
+        (Family("empty", ""), "Family 'empty' has no builder: give builder="),
         (
             Family("named", "", (FamilyParameter(name="mode"),), builder=wheel),
             "'mode' of family 'named' must be a number: give it kind=int or kind=float",

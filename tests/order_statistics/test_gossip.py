@@ -181,7 +181,7 @@ def test_numbers_alone_have_no_interval() -> None:
     ("options", "sentence"),
     [
         ({"trials": 3}, "Without a graph nothing is gossiped, so trials has no meaning"),
-        ({"graph": "cycle", "kernel": "gini"}, "'kernel' is no argument here"),
+        ({"graph": "cycle", "kernel": "gini"}, "'kernel' is not an argument here"),
         ({"graph": "cycle", "bins": 0}, "number of bins must be a whole number >= 1"),
         ({"graph": "cycle", "range": (1, 0)}, "two finite numbers, the smaller first"),
         ({"graph": "moebius"}, "moebius"),
@@ -252,7 +252,7 @@ def test_declared_classes_say_which_way_a_shift_goes() -> None:
 def test_what_gotrim_cannot_tell_is_refused(how: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"method": "gotrim", "iterations": 10}
     pg.trimmed_mean(SAMPLES["normal"], 0.1, "complete", interval=None, **asked)
-    with pytest.raises(pg.InputError, match="'gotrim' has no bins, tells no interval"):
+    with pytest.raises(pg.InputError, match="'gotrim' has no bins, gives no interval"):
         pg.trimmed_mean(SAMPLES["normal"], 0.1, "complete", **asked, **how)
 
 

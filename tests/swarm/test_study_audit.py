@@ -219,7 +219,7 @@ def sign_otherwise(homes: list[StudyHome]) -> None:
         (damage_note, "study.sqlite is damaged"),
         (damage_records, "A record that peer-03 keeps is damaged."),
         (damage_status, "1.json is not a question's status: remove it."),
-        (forget_questions, "Nobody who has answered it keeps the question itself."),
+        (forget_questions, "No member that has answered it keeps the question itself."),
         (sign_otherwise, "is not of this result"),
     ],
 )

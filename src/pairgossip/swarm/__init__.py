@@ -1,1 +1,1 @@
-"""A whole network of real peers on one machine: founded, run, disturbed, stopped and audited."""
+"""A whole network of real peers on one machine: created, run, disturbed, stopped and audited."""

@@ -1,7 +1,7 @@
-"""Whether records and mass are conserved, by the disks of all peers once they have stopped.
+"""The check that records and mass are conserved, from the disks of all peers after they stopped.
 
-An exchange counts as done on both sides as soon as its responder has decided it: that is on the
-disk, and all that its initiator can still do is to learn of it.
+An exchange counts as done on both sides as soon as its responder has decided it: the decision is on
+the disk, and its initiator can then only learn of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pairgossip.peer.service.status import estimate_of
 from pairgossip.peer.storage.folder import Home
 
 _TOLERANCE = 1e-9
-"""Largest relative error of sums of hundreds of thousands of rounded numbers; beyond it mass was
+"""Largest relative error of sums of hundreds of thousands of rounded numbers; beyond it, mass was
 lost."""
 
 _Views = Mapping[str, PeerSnapshot]
@@ -37,7 +37,7 @@ class Finding:
     name: str
     estimate: tuple[float, ...] | None
     errors: Errors
-    """By its last status, which may be from before its very last exchange."""
+    """From its last status, which may be older than its very last exchange."""
     exchanges: int
 
 
@@ -46,19 +46,19 @@ class Audit:
     """The books of a network."""
 
     records: int
-    """How many there must be."""
+    """The number there must be."""
     exchanges: int
     """Whole exchanges, each counted once."""
     parked: int
     """Offers without an answer."""
     decided: int
-    """Those of them that the other side has decided already."""
+    """The number of them that the other side has decided already."""
     weight: float | None
-    """All weight there is; None where the algorithm has none."""
+    """The total weight; None if the algorithm has no weights."""
     weight_due: float
     """The masses that all exchanges have added."""
     violations: tuple[str, ...]
-    """A sentence each."""
+    """The violations, one sentence each."""
     findings: tuple[Finding, ...]
 
     @property
@@ -68,7 +68,7 @@ class Audit:
 
     @property
     def due(self) -> int:
-        """How many estimates there must be."""
+        """The number of estimates there must be."""
         return len(self.findings)
 
     def errors(self, exact: float | None) -> list[float]:
@@ -129,10 +129,10 @@ def audit(homes: Sequence[Home]) -> Audit:
 
 
 def compare_generations(states: Iterable[State]) -> list[str]:
-    """Find peers that have not heard of the generation of others."""
+    """Find peers that have not heard of others' generation."""
     if len({(one.generation, one.evicted) for one in states}) <= 1:
         return []
-    return ["Not all peers are in the same generation: run them on until all have heard of it."]
+    return ["Not all peers are in the same generation: let them run until all have heard of it."]
 
 
 def _memories(views: _Views) -> list[str]:
@@ -156,7 +156,7 @@ def _numbers(views: _Views) -> list[str]:
 
 
 def _decided(views: _Views) -> dict[tuple[str, int], Outcome]:
-    """Find rows in offers that were accepted, unknown to their peer as yet; and the outcomes."""
+    """Find rows in accepted offers whose peer does not know it yet; and the outcomes."""
     decided = {}
     for me, one in views.items():
         for to, pending in one.state.pending.items():
@@ -180,7 +180,8 @@ def _effective(
 
 
 def _records(views: _Views, records: Sequence[Record]) -> list[str]:
-    """Compare what peers hold with what must be: every row once, as its owner made it."""
+    """Compare the records of peers with those there must be: every row once, as its owner made
+    it."""
     sentences = []
     counts = Counter((record.origin, record.row) for record in records)
     for me, one in views.items():
@@ -206,7 +207,7 @@ def _is_genuine(record: Record, owner: PeerSnapshot) -> bool:
 
 
 def _updates_due(one: PeerSnapshot) -> int:
-    """How many updates a peer's rows have made in its exchanges."""
+    """Return the number of updates that a peer's rows have made in its exchanges."""
     picks = picks_per_exchange(len(one.context.own))
     return one.state.exchanges * picks - 2 * one.state.left_out
 
@@ -221,7 +222,7 @@ def _updates(views: _Views) -> list[str]:
 
 
 def _products(masses: Sequence[Mass], views: _Views) -> list[str]:
-    """Compare what sampling errors are read from with what the rows have added to it."""
+    """Compare the products for sampling errors with the sum of the rows' additions to them."""
     rules = [one.context.rule for one in views.values()]
     if not rules or not isinstance(rules[0], StatisticRule):
         return []

@@ -1,9 +1,9 @@
 """Faults on purpose: kills, freezes and cut links, at moments that a seed decides.
 
-Every byte between two peers whose link can be cut passes through here, or waits. A cut link
-does to peers what a dead cable does: connections stay open and silent, what was sent arrives
-late or, once the peers have given the connection up, never. It needs no rights that an ordinary
-user does not have.
+Every byte between two peers whose link can be cut passes through here, or waits. A cut link has the
+effect of a dead cable: connections stay open and silent, and bytes that were sent arrive late or,
+once the peers have given the connection up, never. This needs no rights that an ordinary user does
+not have.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pairgossip.peer.reading import DOWN, FROZEN, UP
 from pairgossip.swarm.processes import HOST, PeerProcess, may_start
 
 _CHUNK = 1 << 16
-"""Bytes that a relay passes on at once."""
+"""Number of bytes that a relay passes on at once."""
 _LINK_PATIENCE = 10.0
 """Seconds to wait for the thread of relays."""
 
@@ -33,12 +33,12 @@ Link = tuple[int, int]
 
 
 def _ends(link: Link) -> Link:
-    """A link is the same in both directions."""
+    """Return the ends of a link, which is the same in both directions."""
     return min(link), max(link)
 
 
 class FaultyLinks:
-    """Relays connections, one listener for each direction of a link, in a thread of its own.
+    """Relays connections, one listener for each direction of a link, in its own thread.
 
     A connection of peer i to peer j goes to the port ``targets[i, j]``.
     """
@@ -54,7 +54,7 @@ class FaultyLinks:
         self.ports: Mapping[Link, int] = self._do(self._listen())
 
     def cut(self, links: Iterable[Link]) -> None:
-        """Let nothing through these links until they are healed."""
+        """Block these links until they are restored."""
         self._do(self._set_gates(links, is_open=False))
 
     def heal(self) -> None:
@@ -136,25 +136,25 @@ async def _pour(
         await gate.wait()
         writer.write(content)
         await writer.drain()
-    await gate.wait()  # that a connection was closed does not pass a cut link either
+    await gate.wait()  # the end of a connection does not pass a cut link either
 
 
 _KINDS = ("kills", "freezes", "partitions")
 _MEAN_ABSENCE = 0.5
 """Mean seconds until a killed peer is started again."""
 _MEAN_FREEZE = 2.5
-"""Seconds; some freezes last longer than a peer waits before it takes a neighbor to be away."""
+"""Mean seconds of a freeze; some last longer than a peer waits before a neighbor counts as away."""
 _MEAN_CUT = 3.0
 """Mean seconds of a partition."""
 _LONGEST = 12.0
-"""Seconds that any fault lasts, at most."""
+"""Longest duration of a fault, in seconds."""
 _PATIENCE = 120.0
-"""Seconds to wait until a fault that is due becomes possible."""
+"""Longest wait, in seconds, until a due fault becomes possible."""
 
 
 @dataclass(frozen=True)
 class Faults:
-    """How many faults there will be, and over how many seconds they are spread."""
+    """The numbers of faults, and the seconds over which they are spread."""
 
     kills: int
     freezes: int
@@ -168,7 +168,7 @@ class Faults:
 
 
 def usual_faults(window: float) -> Faults:
-    """Return enough faults that the network is never at rest."""
+    """Return enough faults to keep the network busy."""
     return Faults(
         kills=max(1, round(window / 2)),
         freezes=max(1, round(window / 5)),
@@ -178,12 +178,12 @@ def usual_faults(window: float) -> Faults:
 
 
 class Chaos:
-    """Carries the faults out; `step` is to be called often. Peers may be added to the list.
+    """Carries the faults out; `step` must be called often. Peers may be added to the list.
 
-    Where rows are exchanged, only peers that have done so since their start are killed, since a
-    kill of one that has nothing to lose shows nothing. At most a third of the peers are away at a
-    time, so that the others can go on. Chance draws the moments, from ``begin`` on in monotonic
-    seconds, and the peers.
+    Where rows are exchanged, a peer is killed only if it has exchanged since its start, since a
+    kill without anything to lose shows nothing. At most a third of the peers are away at a time, so
+    that the others can continue. Chance draws the moments, from ``begin`` on in monotonic seconds,
+    and the peers.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Chaos:
     ) -> None:
         self._peers, self._links, self._edges, self._chance = peers, links, edges, chance
         kinds = _KINDS if links is not None else _KINDS[:2]
-        # Kills are many and need peers that are up: the other faults, which are fewer, come first.
+        # Kills are many and need running peers: the other, fewer faults come first.
         self._due = {
             kind: sorted(
                 (begin + chance.uniform(0, faults.window) for _ in range(getattr(faults, kind))),
@@ -205,19 +205,19 @@ class Chaos:
             )
             for kind in reversed(kinds)
         }
-        """When faults are due, the first at the end of each list."""
+        """The times of due faults, the first at the end of each list."""
         self._later: list[tuple[float, int, Callable[[], bool]]] = []
         self._order = itertools.count()
         self._is_cut = False
         self._last = begin
         self.counts: Counter[str] = Counter()
-        """By kind; of the kills, those of peers that had exchanged since their start."""
+        """The number of faults by kind; kills of peers that had exchanged since their start."""
         self.offers_in_flight: set[tuple[str, int]] = set()
         """The offers, by peer and number, that these kills left without an answer."""
         self.early_kills = 0
         """Kills of a study's members while a question was open."""
         self.failure: str | None = None
-        """Why some faults could not be carried out."""
+        """The reason why some faults could not be carried out."""
 
     @property
     def is_over(self) -> bool:
@@ -225,7 +225,7 @@ class Chaos:
         return not any(self._due.values()) and not self._later
 
     def step(self, now: float) -> None:
-        """Do what is due; what is not possible yet waits, and delays nothing else."""
+        """Carry out due faults; one that is not possible yet waits, and delays nothing else."""
         self._undo(now)
         does = {"kills": self._kill, "freezes": self._freeze, "partitions": self._partition}
         is_waiting = False
@@ -248,7 +248,7 @@ class Chaos:
             self._due.clear()
 
     def end(self) -> None:
-        """Undo all faults at once, but start no peer that is down."""
+        """Undo all faults at once, without starting peers that are down."""
         self._due.clear()
         self._later.clear()
         for peer in self._peers:
@@ -256,7 +256,7 @@ class Chaos:
         self._heal()
 
     def _undo(self, now: float) -> None:
-        """Start, thaw or reconnect what is due; what is not possible yet is tried again."""
+        """Start, thaw or reconnect due peers; what is not possible yet is tried again."""
         due = []
         while self._later and self._later[0][0] <= now:
             due.append(heapq.heappop(self._later))
@@ -265,7 +265,7 @@ class Chaos:
                 heapq.heappush(self._later, entry)
 
     def _kill(self, now: float) -> bool:
-        """Kill a peer; return whether it had exchanged, as its disk says."""
+        """Kill a peer; return whether it had exchanged, according to its disk."""
         killable = [peer for peer in self._peers if peer.has_worked]
         peer = self._choose([one for one in killable if one.state == FROZEN or self._has_room()])
         if peer is None:
@@ -331,11 +331,11 @@ class Chaos:
 
 
 def all_are_up(peers: Sequence[PeerProcess]) -> bool:
-    """Whether every peer runs that has not failed."""
+    """Return whether every peer that has not failed is running."""
     return all(peer.state == UP for peer in peers if peer.failure is None or peer.state != DOWN)
 
 
 def format_faults(faults: Mapping[str, int]) -> str:
-    """Say how many faults of each kind there were, such as "3 kills, 1 freeze"."""
+    """Return the numbers of faults of each kind, such as "3 kills, 1 freeze"."""
     counts = [(faults[name], name) for name in _KINDS if faults.get(name)]
     return ", ".join(f"{count} {name[:-1] if count == 1 else name}" for count, name in counts)

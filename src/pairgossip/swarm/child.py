@@ -1,8 +1,8 @@
-"""Becomes another program, one that ends when its parent does, in whatever way that ends.
+"""A program that becomes another one, which ends when its parent does, however that ends.
 
     python child.py PARENT PROGRAM ARGUMENT...
 
-It is run as a file and imports little: it stays only for the moment before the other begins.
+It is run as a file and imports little: it stays only for a moment, before the other begins.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1
-"""From Linux's prctl.h: the signal that the system sends when the parent ends; it outlives exec."""
+"""From Linux's prctl.h: the signal that the system sends when the parent ends; exec keeps it."""
 
 
 def _die_with(parent: int) -> None:
-    """Let the system kill this process with its parent, on Linux also if it is frozen then."""
+    """Let the system kill this process with its parent, on Linux even while it is frozen."""
     if sys.platform == "linux":
         import ctypes
 

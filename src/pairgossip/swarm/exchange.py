@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pairgossip.swarm.plan import Plan
 
 PROGRAM: Sequence[str] = ("-P", "-m", "pairgossip.peer")
-"""The module behind `peer run`; through the command line a start would cost twice as much."""
+"""The module behind `peer run`; a start through the command line would cost twice as much."""
 
 
 class ExchangePeer(PeerProcess):
@@ -30,7 +30,7 @@ class ExchangePeer(PeerProcess):
 
     @property
     def program(self) -> Sequence[str]:
-        """What Python is given, before the folder, to run the peer."""
+        """The arguments of Python, before the folder, that run the peer."""
         return PROGRAM
 
     @property
@@ -52,10 +52,10 @@ class ExchangePeer(PeerProcess):
         return isinstance(status, Status) and status.exchanges != self._exchanges_before
 
     def remains(self) -> Remains:
-        """Read what the process that was just killed has left; the next one begins with it."""
+        """Read the state that a killed process has left; the next one begins with it."""
         try:
             state = read_saved_state(self.home.state)[0]
-        except InputError:  # the next start says what is wrong
+        except InputError:  # the next start reports the error
             return Remains(has_worked=False)
         assert isinstance(state, State)
         before, self._exchanges_before = self._exchanges_before, state.exchanges
@@ -70,12 +70,13 @@ class ExchangeCrew:
     plan: Plan
     peers: list[PeerProcess]
     exchanges: int | None = None
-    """It is over after this number of exchanges in the whole network."""
+    """The number of exchanges in the whole network after which it ends; None for no limit."""
 
     begins_together = True
-    """Else the first would exchange for a while with each other only."""
+    """The peers start together: otherwise the first would exchange only with each other at
+    first."""
     has_calm = True
-    """Whether it goes on for a while after the last fault."""
+    """Whether the run continues for a while after the last fault."""
 
     @cached_property
     def exact(self) -> float | None:
@@ -83,10 +84,10 @@ class ExchangeCrew:
         return self.plan.exact()
 
     def step(self, now: float) -> None:
-        """Nothing is to be done while they run."""
+        """Do nothing: there is no work while they run."""
 
     def is_due(self, reading: SwarmReading) -> bool:
-        """Whether they have done what they were to do."""
+        """Return whether the exchanges have been made."""
         return self.exchanges is not None and reading.exchanges >= self.exchanges
 
     def audit(self, *, is_interrupted: bool) -> Audit:

@@ -1,4 +1,4 @@
-"""swarm.json: what a swarm consists of, for everything that wants to read it while it runs."""
+"""swarm.json: the parts of a swarm, for all programs that read it while it runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pairgossip.peer.identity.certificates import is_name
 _FILE = "swarm.json"
 _FORMAT, _VERSION = "pairgossip-swarm", 1
 MOST_PEERS = 1_000
-"""Peers of a swarm that can be watched; more are refused."""
+"""Largest number of peers of a swarm that can be watched; more are refused."""
 _LARGEST_MANIFEST = 1 << 26
-"""Bytes of the file; a longer one is refused."""
+"""Largest size of the file, in bytes; a longer one is refused."""
 
 
 class ManifestPeer(msgspec.Struct, frozen=True):
@@ -34,14 +34,14 @@ class ManifestPeer(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How a swarm has ended."""
+    """The end of a swarm."""
 
     sound: bool
     violations: tuple[str, ...]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """All of a swarm."""
+    """The contents of swarm.json."""
 
     format: str = _FORMAT
     version: int = _VERSION
@@ -52,7 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     is_study: bool = False
     """Whether the peers are a study's members."""
     measure: str | None = None
-    """The kernel, or the loss, by name; of a study all questions, in words."""
+    """The kernel, or the loss, by name; for a study all questions, in words."""
     target: str | None = None
     exact: float | None = None
     spec: str = ""
@@ -67,7 +67,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the parts fit together, and lead nowhere outside the swarm's folder."""
+        """Whether the parts fit together, and no path leads outside the swarm's folder."""
         names, places = {peer.name for peer in self.peers}, self.positions
         return (
             (self.format, self.version) == (_FORMAT, _VERSION)
@@ -88,7 +88,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of the swarm in a folder, or say what is wrong with it."""
+    """Read the manifest of the swarm in a folder; raise `InputError` for a damaged one."""
     path = folder / _FILE
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}: check the path.")

@@ -1,7 +1,7 @@
-"""``python -m pairgossip.swarm.member FOLDER``: a study's peer that finds others by detours.
+"""``python -m pairgossip.swarm.member FOLDER``: a study's peer that reaches others by detours.
 
-A card says where a member listens, the same to all. Where links are to be cut, each link has a port
-of its own, and a file beside the folder says where this peer finds which address.
+A card has one address of a member for all others. If links are to be cut, each link has its own
+port, and a file beside the folder has the address at which this peer reaches each other one.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pairgossip.study.service.assembly import StudyParts
 
 _LARGEST = 1 << 20
-"""Bytes of the file; a longer one is refused."""
+"""Largest size of the file, in bytes; a longer one is refused."""
 
 
 def detours_of(folder: Path) -> Path:
-    """Return the file beside a peer's folder that says where it finds which address."""
+    """Return the file beside a peer's folder with its addresses of others."""
     return folder.with_name(f"{folder.name}.detours.json")
 
 
 class _Detoured:
-    """A link that finds others by detours, and is as it is otherwise."""
+    """A link that reaches others by detours, and is otherwise as usual."""
 
     def __init__(self, link: ZenohLink, detours: Mapping[str, str]) -> None:
         self._link, self._detours = link, detours

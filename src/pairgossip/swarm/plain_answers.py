@@ -1,7 +1,7 @@
-"""What a study's members would have answered without masks, network or journal, by their sources.
+"""The answers of a study's members without masks, network or journal, from their sources.
 
 A question counts the pieces that its yeses name. Their rows are read again, counted, and added up
-in the open; the same programs that members run then read the same bits from the same sums.
+without masks; the programs of the members then read the same bits from the same sums.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Folder(Protocol):
 
     @property
     def id(self) -> str:
-        """Whose it is."""
+        """Its owner's id."""
 
 
 @dataclass
 class _Keeper:
-    """Computes what is asked for, and keeps the table alone."""
+    """Computes a question's answer, and keeps only the table."""
 
     table: bytes | None = None
 
@@ -62,15 +62,15 @@ class _Keeper:
 
 @dataclass(frozen=True)
 class Plain:
-    """A question's answer by the sources of all who added rows to it."""
+    """A question's answer from the sources of all members that added rows to it."""
 
     spec: Spec
     rows: FloatArray
-    """All rows that it is of."""
+    """All rows that it uses."""
     members: int
-    """How many members these are of."""
+    """The number of members with such rows."""
     result: Result | None
-    """None where members have drawn noise, which nobody knows any more."""
+    """None where members have drawn noise, which is not kept."""
     table: bytes | None
 
 
@@ -114,7 +114,7 @@ class PlainAnswers:
     def answer(
         self, name: bytes, question: Question, yeses: Mapping[str, Yes], members: MemberList
     ) -> Plain:
-        """Return what comes of a question; raise `InputError` for sources that have changed."""
+        """Return the answer to a question; raise `InputError` for sources that have changed."""
         spec, someone = read_text(question.text), next(iter(self._members.values()))
         answers, tables = Answers(someone.journal, someone.home.tables).read_tables(
             question.reads, layout_of(question.text)
@@ -180,7 +180,7 @@ class PlainAnswers:
                     counts = counts + cells_of(spec).report(cells)
             entry = Offers(self._members[one].journal).get(name)
             if entry is None:
-                raise InputError("Nothing is noted of the question's yes.")
+                raise InputError("No record of the question's yes is kept.")
             own = Own(counts, entry.salt, one)
             programs.append(
                 TableProgram(
@@ -194,16 +194,16 @@ class PlainAnswers:
 
 
 def _sizes(yeses: Mapping[str, Yes]) -> dict[str, list[int]]:
-    """Return how many rows each piece has, by members."""
+    """Return the number of rows of each piece, by member."""
     return {one: [piece.rows for piece in yes.pieces] for one, yes in sorted(yeses.items())}
 
 
 def _add_up(programs: Sequence[AnyProgram]) -> Result | None:
-    """Let members add up what they contribute, in the open, until they state a result."""
+    """Let members add up their contributions, without masks, until they state a result."""
     asks = [one.ask() for one in programs]
     while (ask := asks[0]) is not None and ask.kind is Kind.SUM:
         if any(other != ask for other in asks):
-            raise InputError("Members' programs ask for something else, one than the other.")
+            raise InputError("The programs of the members differ in what they compute.")
         total = np.zeros(ask.words, dtype=np.uint64)
         for one in programs:
             total += one.contribute(ask)

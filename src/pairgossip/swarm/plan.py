@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 _MOST_PEERS = 500
-"""Each peer is a process of some 50 MB."""
+"""Largest number of peers; each is a process of some 50 MB."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about a swarm whose rows travel but where it runs and for how long."""
+    """All facts about a swarm whose rows travel, except its place and its length."""
 
     algorithm: ClassVar[str] = EXCHANGE
     text: str
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def has_exact(self) -> bool:
-        """Whether there is a value that peers can be compared with."""
+        """Whether there is a value to compare peers with."""
         return self.spec.kernel is not None
 
     def exact(self) -> float | None:
@@ -79,7 +79,7 @@ class Plan:
         return exact_value(self.spec, np.array([row for rows in self.rows for row in rows]))
 
     def describe(self) -> dict[str, Any]:
-        """Return what the manifest says of it."""
+        """Return its part of the manifest."""
         spec, positions = self.spec, self.graph.positions
         return {
             "measure": self.measure,
@@ -124,7 +124,7 @@ def name_peers(peers: int) -> tuple[str, ...]:
 
 
 def deal(rows: int, peers: int, seed: int) -> list[list[int]]:
-    """Return which rows each peer gets: as evenly as possible, in an order that the seed decides.
+    """Return the rows of each peer: as evenly as possible, in an order that the seed decides.
 
     Refuse fewer rows than peers, and a swarm of one or of too many.
     """
@@ -174,10 +174,10 @@ def kernel_spec(
 
     Rows are exchanged ``rate`` times per second and link; with None sums are computed.
 
-    The ranges are those of the data; where peers belong to different people, they would agree on
-    ranges without looking.
+    The ranges are those of the data; peers of different people would agree on ranges before they
+    see any rows.
     """
-    # Classes in words say what the label can be.
+    # If classes are words, these are the possible labels.
     names = [*columns, *([] if label is None or classes is not None else [label])]
     ranges = {}
     for name, column in zip(names, table.T[: len(names)], strict=True):
@@ -219,7 +219,7 @@ def create_peers(
         for name, rows, address in zip(plan.names, plan.rows, listen, strict=True):
             copied.touch(mode=0o600)
             copied.write_text(rows_text(rows, plan.spec), encoding="utf-8")
-            # Equal rows of two peers are two people's, so each peer has a ledger of its own.
+            # Equal rows of two peers belong to two people, so each peer has its own ledger.
             keeps_ledger = accounting_of(plan.spec, copied).keeps_ledger
             ledger = folder / f"{name}.ledger" if keeps_ledger else None
             homes.append(

@@ -1,4 +1,4 @@
-"""The peers of a swarm as processes, and what a swarm needs of the machine: signals, ports."""
+"""The peers of a swarm as processes, and their use of the machine: signals, ports."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from pairgossip.peer.reading import DOWN, FROZEN, STARTING, UP, PeerReading, Rep
 from pairgossip.swarm import child
 
 _START_PATIENCE = 120.0
-"""Seconds that a start of peers may take without news of one; then it fails."""
+"""Longest time without progress in a start of peers, in seconds; then the start fails."""
 _STOP_PATIENCE = 60.0
-"""A peer waits some seconds for its last answer; many on a slow machine take longer to end."""
+"""Longest time for a stop, in seconds. A peer waits some seconds for its last answer; many peers on
+a slow machine take longer."""
 _STARTS_AT_ONCE = 2 * (os.cpu_count() or 1)
-"""Starting costs much more than running."""
+"""Largest number of peers that start at once: starting costs much more than running."""
 PAUSE = 0.05
-"""Seconds between two looks at processes."""
+"""Seconds between two checks of processes."""
 
 
 class Remains(NamedTuple):
-    """The disk's record of a killed process."""
+    """The records of a killed process on its disk."""
 
     has_worked: bool
-    """Whether it made an exchange since its start; a study's member always has."""
+    """Whether it made an exchange since its start; always true for a study's member."""
     offers: frozenset[int] = frozenset()
     """The numbers of its offers without an answer; a peer uses no number twice."""
     lacks_answers: bool = False
@@ -52,31 +53,31 @@ class PeerProcess(ABC):
         self.status: Reported | None = None
         """The last report of the present process."""
         self.failure: str | None = None
-        """Why it ended although nobody wanted it to."""
+        """The reason why it ended by itself."""
         self._process: subprocess.Popen[bytes] | None = None
         self._is_frozen = False
 
     @property
     @abstractmethod
     def program(self) -> Sequence[str]:
-        """What Python is given, before the folder, to run the peer."""
+        """Return the arguments of Python, before the folder, that run the peer."""
 
     @abstractmethod
     def _read_status(self) -> Reported | None:
-        """Return what a process has said last; raise `InputError` if it cannot be read."""
+        """Return the last report of a process; raise `InputError` if it cannot be read."""
 
     @abstractmethod
     def _describe(self) -> PeerReading:
-        """Return what is known of the peer now."""
+        """Return the facts known about the peer now."""
 
     @property
     @abstractmethod
     def has_worked(self) -> bool:
-        """Whether a kill of the present process would show anything."""
+        """Whether a kill of the present process would test anything."""
 
     @abstractmethod
     def remains(self) -> Remains:
-        """Read what the process that was just killed has left; the next one begins with it."""
+        """Read the state that a killed process has left; the next one begins with it."""
 
     @property
     def pid(self) -> int | None:
@@ -93,10 +94,10 @@ class PeerProcess(ABC):
         return STARTING if self.status is None else UP
 
     def start(self) -> None:
-        """Start a process, in a session of its own: Ctrl-C is for the swarm, not for the peer."""
+        """Start a process in its own session: Ctrl-C is for the swarm, not for the peer."""
         tied = [sys.executable, "-I", "-S", child.__file__, str(os.getpid()), sys.executable]
         command = [*tied, *self.program, str(self.folder)]
-        # Threads of its own for arithmetic on a few numbers would only take memory.
+        # Threads for arithmetic on a few numbers would only take memory.
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
@@ -110,12 +111,12 @@ class PeerProcess(ABC):
         self.status, self._is_frozen = None, False
 
     def read(self) -> PeerReading:
-        """Return what is known of the peer now."""
+        """Return the facts known about the peer now."""
         self.update()
         return self._describe()
 
     def update(self) -> None:
-        """Take note of the status that the process has written, and of its end."""
+        """Read the status that the process has written, and note its end."""
         if self._process is None:
             return
         if self._process.poll() is not None:
@@ -130,26 +131,26 @@ class PeerProcess(ABC):
             self.status = status
 
     def kill(self) -> None:
-        """End the process as a power cut would, or `kill -9`."""
+        """End the process like a power cut, or `kill -9`."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._ended()
 
     def freeze(self) -> None:
-        """Stop the process in the midst of what it does, without ending it."""
+        """Stop the process in the middle of its work, without ending it."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
             self._is_frozen = True
 
     def thaw(self) -> None:
-        """Let a frozen process go on as if nothing had been."""
+        """Let a frozen process continue."""
         if self._process is not None and self._is_frozen:
             self._process.send_signal(signal.SIGCONT)
         self._is_frozen = False
 
     def ask_to_stop(self) -> None:
-        """Ask the process to stop as an operator would."""
+        """Ask the process to stop, as an operator would."""
         self.thaw()
         if self._process is not None:
             self._process.terminate()
@@ -161,7 +162,7 @@ class PeerProcess(ABC):
         try:
             code = self._process.wait(max(until - time.monotonic(), 0.1))
         except subprocess.TimeoutExpired:
-            self.failure = f"{self.name} did not stop when it was asked to, and was killed."
+            self.failure = f"{self.name} did not stop after a request, and was killed."
             self.kill()
             return
         was_starting = self.status is None and code == -signal.SIGTERM
@@ -170,7 +171,7 @@ class PeerProcess(ABC):
         self._ended()
 
     def last_words(self) -> str:
-        """Return what the log says last about what went wrong."""
+        """Return the last words of the log about the failure."""
         with contextlib.suppress(OSError):
             for line in reversed(self.log.read_text(errors="replace").splitlines()):
                 if line.startswith("Error: "):
@@ -186,10 +187,10 @@ class PeerProcess(ABC):
 
 
 def start_all(peers: Sequence[PeerProcess], *, together: bool = True) -> None:
-    """Start all peers, a few at a time, and wait until each says that it runs.
+    """Start all peers, a few at a time, and wait until each reports that it runs.
 
-    If they are to begin ``together``, those that run are frozen until all do: else the first would
-    exchange for a long while with each other only, and their estimates would lean towards their own
+    With ``together``, running peers are frozen until all run: otherwise the first would exchange
+    for a long while only with each other, and their estimates would be biased towards their own
     rows.
     """
     waiting, end = list(peers), time.monotonic() + _START_PATIENCE
@@ -238,7 +239,7 @@ def handle_signals(handler: object) -> Iterator[None]:
     before = {}
     if threading.current_thread() is threading.main_thread():
         for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            if signal.getsignal(one) != signal.SIG_IGN:  # what is ignored, as by nohup, stays so
+            if signal.getsignal(one) != signal.SIG_IGN:  # ignored ones, as by nohup, stay so
                 before[one] = signal.signal(one, handler)  # type: ignore[arg-type]
     try:
         yield
@@ -254,7 +255,7 @@ def cpu_of_ended() -> float:
 
 
 def cpu_of(pids: Iterable[int | None]) -> float:
-    """Return the processor time of running processes; 0 where the system does not tell."""
+    """Return the processor time of running processes; 0 where the system does not report it."""
     total = 0.0
     for pid in pids:
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -278,8 +279,8 @@ def mean_memory(pids: Iterable[int | None]) -> tuple[float, float] | None:
 
 HOST = "127.0.0.1"
 _LOWEST, _HIGHEST = 20_000, 32_000
-"""Below where systems take ports for outgoing connections from: a peer that is down for a moment
-would else find its port taken by another's connection."""
+"""The range of ports, below those that systems use for outgoing connections: otherwise another's
+connection could take the port of a peer that is down for a moment."""
 
 
 def _is_free(port: int) -> bool:
@@ -299,12 +300,12 @@ def free_ports(count: int) -> list[int]:
     drawn = random.SystemRandom().sample(range(_LOWEST, _HIGHEST), _HIGHEST - _LOWEST)
     ports = list(itertools.islice(filter(_is_free, drawn), count))
     if len(ports) < count:
-        raise InputError(f"Of the ports {_LOWEST} to {_HIGHEST}, fewer than {count} are free.")
+        raise InputError(f"Fewer than {count} ports from {_LOWEST} to {_HIGHEST} are free.")
     return ports
 
 
 def ports_from(first: int, count: int) -> list[int]:
-    """Return ports in a row, all of which must be free."""
+    """Return consecutive ports, all of which must be free."""
     if not 1 <= first <= 2**16 - count:
         raise InputError(
             f"{count} ports from {first} on do not exist: give a first port of at most "

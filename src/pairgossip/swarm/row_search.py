@@ -1,4 +1,4 @@
-"""Searches files for the rows of members that are not theirs."""
+"""A search of members' files for the rows of other members."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 
 _FEWEST_DIGITS, _FEWEST_WHOLE_DIGITS = 6, 10
-"""Files hold shorter values by chance; ids and times hold whole numbers."""
+"""Least number of digits of values that are searched for: files hold shorter ones by chance, and
+whole numbers in ids and times."""
 _LOW_BITS = np.uint64(0xFFFF_FFFF)
 _NUMBER = re.compile(rb"\d[\d.]{4,30}(?:[eE][-+]?\d{1,3})?")
 _WIDTH = 8
-"""Bytes of a number in double precision."""
+"""Number of bytes of a number in double precision."""
 _Values = Mapping[str, FloatArray]
 
 
 class RowSearch:
-    """Searches for rows by those of their values that are in no other peer's rows.
+    """Searches for rows by their values that are in no other peer's rows.
 
-    Values are looked for as text, and as the eight bytes of a double in either order. Short ones,
-    such as a label or a count, are left out, and so are those that are public.
+    Values are searched for as text, and as the eight bytes of a double in either order. Short ones,
+    such as a label or a count, are left out, and so are public ones.
     """
 
     def __init__(self, rows: Mapping[str, FloatArray], public: Collection[float] = ()) -> None:
@@ -38,11 +39,11 @@ class RowSearch:
 
     @property
     def count(self) -> int:
-        """How many values are looked for."""
+        """The number of values to search for."""
         return sum(map(len, self._values.values()))
 
     def find(self, who: str, files: Iterable[Path]) -> list[str]:
-        """Return a sentence for every other peer of whose rows these files of a peer hold any."""
+        """Return a sentence for every other peer whose rows appear in these files of a peer."""
         others = {name: values for name, values in self._values.items() if name != who}
         sought = np.sort(np.concatenate([np.empty(0), *others.values()]))
         matches = np.array(
@@ -67,7 +68,7 @@ def _long_values(rows: FloatArray) -> FloatArray:
 
 
 def _find_numbers(content: bytes, values: FloatArray) -> Iterator[float]:
-    """Yield the numbers in a file that are among these values, whatever their sign."""
+    """Yield the numbers in a file that are among these values, with either sign."""
     if not len(values):
         return
     numbers = np.array(list(numbers_in(content)))
@@ -80,7 +81,7 @@ def _find_numbers(content: bytes, values: FloatArray) -> Iterator[float]:
 
 
 def numbers_in(content: bytes) -> Iterator[float]:
-    """Yield the numbers that stand in a text, without their signs."""
+    """Yield the numbers in a text, without their signs."""
     for text in _NUMBER.findall(content):
         try:
             yield float(text)

@@ -1,4 +1,4 @@
-"""One run of a swarm, from making its folders to the audit."""
+"""One run of a swarm, from its folders to the audit."""
 
 from __future__ import annotations
 
@@ -37,20 +37,21 @@ from pairgossip.swarm.processes import (
 
 _SECONDS_BETWEEN_READINGS = 1.0
 _SHORTEST_CALM = 5.0
-"""Seconds without faults at the end of a run, at least."""
+"""Least number of seconds without faults at the end of a run."""
 
 OnReading = Callable[[SwarmReading, Mapping[str, int]], None]
-"""Called with every reading, and how many faults of each kind there were."""
+"""Called with every reading, and the number of faults of each kind."""
 
 
 @dataclass(frozen=True)
 class SwarmOptions:
-    """How long a swarm runs, and with which faults."""
+    """The length of a swarm's run, and its faults."""
 
     seconds: float | None = 30.0
-    """None for no limit but the exchanges. A study ends by itself, and this late at the latest."""
+    """None for no limit but the exchanges. A study ends by itself, at the latest after this
+    time."""
     exchanges: int | None = None
-    """It ends after this number of exchanges in the whole network."""
+    """The number of exchanges in the whole network after which it ends."""
     faults: Faults | None = None
     seed: int = 0
     power_safe: bool = True
@@ -69,61 +70,61 @@ class SwarmOptions:
 
 
 class Books(Protocol):
-    """What an audit of the disks has found."""
+    """The findings of an audit of the disks."""
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """A sentence each."""
+        """The violations, one sentence each."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether there are none."""
+        """Whether there are no violations."""
 
     @property
     def due(self) -> int:
-        """How many values there must be."""
+        """The number of values there must be."""
 
     def errors(self, exact: float | None) -> list[float]:
-        """Return the relative errors of the values that there are."""
+        """Return the relative errors of the existing values."""
 
 
 BooksOf = TypeVar("BooksOf", bound=Books, covariant=True)
 
 
 class Crew(Protocol[BooksOf]):
-    """All peers of a swarm of one kind, and what they are there for."""
+    """All peers of a swarm of one kind, and their task."""
 
     peers: list[PeerProcess]
-    """Those that take part by now; more may come."""
+    """The peers that take part now; more may come."""
 
     @property
     def begins_together(self) -> bool:
-        """Whether none begins before all are there."""
+        """Whether no peer begins before all have started."""
 
     @property
     def has_calm(self) -> bool:
-        """Whether they go on for a while after the last fault."""
+        """Whether they continue for a while after the last fault."""
 
     @property
     def exact(self) -> float | None:
         """The value that every peer estimates, if it is known."""
 
     def step(self, now: float) -> None:
-        """Do what is due; it is called often, with monotonic seconds."""
+        """Do all due work; called often, with monotonic seconds."""
 
     def is_due(self, reading: SwarmReading) -> bool:
-        """Whether they have done what they were to do."""
+        """Return whether their task is done."""
 
     def audit(self, *, is_interrupted: bool) -> BooksOf:
         """Read all disks once the peers have stopped."""
 
 
 class Plan(Protocol[BooksOf]):
-    """Everything about a swarm of one kind but where it runs and for how long."""
+    """All facts about a swarm of one kind, except its place and its length."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of all peers, whether they come at first or later."""
+        """The names of all peers, whether they come at first or later."""
 
     @property
     def algorithm(self) -> str:
@@ -131,7 +132,7 @@ class Plan(Protocol[BooksOf]):
 
     @property
     def measure(self) -> str:
-        """What is computed, in words."""
+        """The statistic or model, in words."""
 
     @property
     def links(self) -> list[Link]:
@@ -142,24 +143,24 @@ class Plan(Protocol[BooksOf]):
         """The rows of each peer."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what the manifest says of it."""
+        """Return its part of the manifest."""
 
     def found(self, place: Place, options: SwarmOptions) -> Crew[BooksOf]:
-        """Make the folders of the peers that are there at first."""
+        """Make the folders of the first peers."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a swarm is on this machine."""
+    """The place of a swarm on this machine."""
 
     folder: Path
     listen: tuple[str, ...]
-    """Where each peer listens."""
+    """The addresses at which peers listen."""
     routes: Mapping[Link, str] | None
-    """Where a peer finds another, unless that is where it listens."""
+    """The addresses at which peers reach others, if these differ from where they listen."""
 
     def reached(self, i: int, j: int) -> str:
-        """Return where peer i finds peer j."""
+        """Return the address at which peer i reaches peer j."""
         return self.listen[j] if self.routes is None else self.routes[i, j]
 
     def log_of(self, name: str) -> Path:
@@ -175,13 +176,13 @@ class Report(Generic[BooksOf]):
     """The audit of peers of this kind."""
     exact: float | None
     seconds: float
-    """From when all peers ran until they were asked to stop."""
+    """The time from the start of all peers to the request to stop."""
     faults: dict[str, int]
-    """By kind; of the kills, those of peers that had exchanged since their start."""
+    """The number of faults by kind; kills of peers that had exchanged since their start."""
     offers_in_flight: int
-    """How many different offers these kills left without an answer."""
+    """The number of different offers that these kills left without an answer."""
     early_kills: int
-    """How many of the kills were of a study's members while a question was open."""
+    """The number of kills of a study's members while a question was open."""
     failures: tuple[str, ...]
     """The failures of peers, a sentence each."""
     is_interrupted: bool
@@ -191,22 +192,23 @@ class Report(Generic[BooksOf]):
     cpu_starting: float
     """Seconds of processor time until all peers ran."""
     cpu_seconds: float
-    """The same from then on, of all processes that there were."""
+    """Seconds of processor time after that, of all processes."""
     memory: tuple[float, float] | None
-    """Bytes per peer at the end: resident, and with shared pages divided among those that share
-    them; None where the system does not say."""
+    """Bytes per peer at the end: resident, and with shared pages divided among the processes that
+    share them; None where the system does not report them."""
 
     def errors(self) -> list[float]:
-        """Return the relative error of each value that there is."""
+        """Return the relative error of each existing value."""
         return self.books.errors(self.exact)
 
     @property
     def is_sound(self) -> bool:
-        """Whether the audit found nothing, and nothing went wrong with any peer."""
+        """Whether the audit found nothing, and no peer failed."""
         return self.books.is_sound and not self.failures
 
     def is_well(self, within: float | None) -> bool:
-        """Return whether the run is sound and, if asked for, all peers are near the exact value."""
+        """Return whether the run is sound and, with ``tolerance``, all peers are near the exact
+        value."""
         if within is None or not self.is_sound:
             return self.is_sound
         errors = self.errors()
@@ -277,7 +279,7 @@ class _ManifestWriter:
 
 
 def _describe(name: str, peer: PeerProcess | None, rows: int, address: str) -> ManifestPeer:
-    """Return what the manifest says of a peer, which may not be there yet."""
+    """Return a peer's part of the manifest; the peer may not exist yet."""
     if peer is None:
         return ManifestPeer(name, "", name, rows, address)
     return ManifestPeer(name, peer.id, peer.folder.name, rows, address, peer.pid, peer.state)
@@ -306,7 +308,8 @@ class _Run(Generic[BooksOf]):
         used, is_interrupted, memory = cpu_of_ended(), False, None
         with handle_signals(interrupt):
             try:
-                # With faults, all begin at once: else all might be over before the first fault.
+                # With faults, all begin at once: otherwise all might be over before the first
+                # fault.
                 has_faults = self._options.faults is not None
                 start_all(self._peers, together=has_faults or self._crew.begins_together)
                 self._watch()

@@ -1,8 +1,8 @@
-"""Whether a study's members have answered as they should, by their folders once they have stopped.
+"""The check of a study's answers, from the members' folders after they have stopped.
 
-What members have added up under masks is added up again from their sources, without any; what they
-signed is checked by the signatures; and the values of one member's rows are looked for in the files
-of the others.
+Sums under masks are computed again from the members' sources, without masks; signed results are
+checked by their signatures; and the values of one member's rows are searched for in the files of
+the others.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from pairgossip.swarm.row_search import RowSearch, numbers_in
 from pairgossip.text import format_count
 
 _TOLERANCE = 1e-9
-"""Relative error of sums that are computed in another order."""
+"""Largest relative error of sums that are computed in another order."""
 _RECORD = "record"
-"""The room of notes in which the last line of the record of disclosures is."""
+"""The room of notes with the last line of the record of disclosures."""
 _FAILURES = (InputError, Disagreement, ArithmeticError, LookupError, ValueError)
-"""What altered files make of a check, which says so."""
+"""Errors of a check on altered files, which it reports."""
 
 
 class Answered(NamedTuple):
@@ -61,39 +61,40 @@ class Answered(NamedTuple):
     title: str
     result: Result
     exact: float | None
-    """The statistic of all rows that it is of, by all their pairs or ranks."""
+    """The statistic of all rows that it uses, from all their pairs or ranks."""
     adding: int
-    """How many members these rows are of."""
+    """The number of members with such rows."""
     seconds: float | None = None
-    """From when it was asked until all had it, if somebody has looked."""
+    """The time from the question until all had the answer, if it was measured."""
 
 
 @dataclass(frozen=True)
 class StudyAudit:
-    """What members' folders say, and whether it is right."""
+    """The contents of the members' folders, and whether they are right."""
 
     answers: tuple[Answered, ...]
     signatures: int
-    """How many were checked."""
+    """The number of signatures checked."""
     disclosures: int
-    """Lines of all records of disclosures, each chained to the one before."""
+    """The number of lines of all records of disclosures, each chained to the one before."""
     searched: int
-    """Values of rows that were looked for in the files of other members."""
+    """The number of values of rows searched for in the files of other members."""
     violations: tuple[str, ...]
-    """A sentence each."""
+    """The violations, one sentence each."""
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong, and unless interrupted all is answered."""
+        """Whether nothing is wrong, and all questions are answered, if the run was not
+        interrupted."""
         return not self.violations
 
     @property
     def due(self) -> int:
-        """How many values there must be."""
+        """The number of values there must be."""
         return sum(one.exact is not None for one in self.answers)
 
     def errors(self, exact: float | None) -> list[float]:
-        """Return the relative error of each answer of which the value of all rows is known."""
+        """Return the relative error of each answer for which the value of all rows is known."""
         both = ((one.result.value, one.exact) for one in self.answers)
         return [
             abs(value - own) / (abs(own) or 1.0)
@@ -112,17 +113,17 @@ class _Member:
     name: str
     log: Path | None
     record: Sequence[Entry] = ()
-    """Its disclosures; none where they were changed."""
+    """Its disclosures; empty if they were changed."""
     results: dict[bytes, SignedResult] = field(default_factory=dict)
-    """Those that are as they were signed."""
+    """The results that are as they were signed."""
 
 
 def audit_study(
     homes: Sequence[StudyHome], logs: Sequence[Path] = (), missing: Sequence[str] = ()
 ) -> StudyAudit:
-    """Read all members' folders, and their logs if there are any; none of them may be running.
+    """Read all members' folders, and their logs if there are any; no member may be running.
 
-    ``missing`` says what has not happened that was to happen.
+    ``missing`` describes expected events that have not happened.
     """
     audit = _Audit(list(missing))
     try:
@@ -136,7 +137,7 @@ def audit_study(
 
 
 class _Audit:
-    """An audit while it is made."""
+    """An audit while it runs."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -152,7 +153,7 @@ class _Audit:
 
     @contextmanager
     def noting(self, who: str) -> Iterator[None]:
-        """Note what keeps a check from being made."""
+        """Note the reason why a check cannot be made."""
         try:
             yield
         except _FAILURES as problem:
@@ -195,7 +196,7 @@ class _Audit:
         return record.entries()
 
     def _read_results(self, one: _Member) -> None:
-        """Read a member's results, of which all members' signatures must be right."""
+        """Read a member's results; the signatures of all members must be right."""
         done = [entry.question for entry in one.record if entry.event in ("answered", "read")]
         files = [path.stem for path in one.home.results.glob("*.json")]
         for name in dict.fromkeys([*done, *files]):
@@ -233,7 +234,8 @@ class _Audit:
     def _read_question(
         self, having: Sequence[_Member], name: bytes
     ) -> tuple[Question, dict[str, Yes], MemberList]:
-        """Return a question, the yeses to it, and its members, as all who have answered keep it."""
+        """Return a question, its yeses, and its members, as kept by all members that answered
+        it."""
         kept = {}
         for one in having:
             for content, record in _read_records(one, name):
@@ -241,11 +243,11 @@ class _Audit:
                     kept[content] = record
         question = next((one for one in kept.values() if isinstance(one, Question)), None)
         if question is None:
-            raise InputError("Nobody who has answered it keeps the question itself.")
+            raise InputError("No member that has answered it keeps the question itself.")
         lists = (list_of(one.journal, question.list) for one in having)
         members = next(filter(None, lists), None)
         if members is None:
-            raise InputError("Nobody who has answered it keeps the list of members.")
+            raise InputError("No member that has answered it keeps the list of members.")
         yeses: dict[str, Yes] = {}
         for record in kept.values():
             card = members.cards.get(record.member)
@@ -263,7 +265,8 @@ class _Audit:
         return question, yeses, members
 
     def _note_key(self, yes: Yes) -> None:
-        """Masks follow from the keys of yeses: a key that serves twice would make masks twice."""
+        """Check that a key serves once: masks follow from the keys of yeses, and would be the
+        same."""
         self._keys[yes.key] += 1
         if self._keys[yes.key] == 2:
             self.problems.append(f"A key of {yes.member[:12]} has served for two questions.")
@@ -276,7 +279,7 @@ class _Audit:
             self.problems.append(f"The table of '{title}' at {one.name} is not the one signed.")
 
     def _compare(self, title: str, result: Result, plain: Plain) -> float | None:
-        """Compare a result with that of the sources; return the value by all pairs of rows."""
+        """Compare a result with that of the sources; return the value from all pairs of rows."""
         if plain.result is not None:
             same = msgspec.structs.replace(plain.result, versions=result.versions)
             if same != result:
@@ -296,7 +299,7 @@ class _Audit:
     # Files
 
     def _search(self, plain: PlainAnswers, answers: Sequence[Answered]) -> int:
-        """Look for the rows of each member in the files of the others."""
+        """Search for the rows of each member in the files of the others."""
         rows, public = dict[str, FloatArray](), list[float]()
         for one in self.members:
             with self.noting(one.name):
@@ -315,7 +318,7 @@ class _Audit:
 
 
 def _read_records(one: _Member, name: bytes) -> Iterator[tuple[bytes, AnyRecord]]:
-    """Yield what a member keeps of a question, as bytes and read."""
+    """Yield a member's records of a question, as bytes and read."""
     for content in one.journal.records_of(name):
         try:
             yield content, decode(content)
@@ -351,7 +354,7 @@ def _check_record(one: _Member) -> Iterator[str]:
 
 
 def _check_secrets(one: _Member) -> Iterator[str]:
-    """Find keys that are kept though no question is open that they could serve."""
+    """Find keys that are kept though they serve no open question."""
     questions = list(StudyReading(one.home).questions())
     left = list(one.home.secrets.glob("*.secret"))
     if left and all(question.is_over for question in questions):

@@ -1,4 +1,4 @@
-"""The members of a swarm that is a study: founded, asked, joined, left; and their books."""
+"""The members of a swarm that is a study: created, asked, joined, left; and their books."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from pairgossip.swarm.study_plan import Planned, StudyPlan
 
 PROGRAM: Sequence[str] = ("-P", "-m", "pairgossip.study")
-"""The module behind `peer run`; through the command line a start would cost twice as much."""
+"""The module behind `peer run`; a start through the command line would cost twice as much."""
 DETOURED: Sequence[str] = ("-P", "-m", "pairgossip.swarm.member")
-"""The same for members whose links can be cut."""
+"""The module for members whose links can be cut."""
 _DAY = 86_400
-"""Seconds for which a question stays open."""
+"""Number of seconds for which a question stays open."""
 _MOST_TRIES = 5
-"""How often a question is asked that ends without an answer, such as by another list."""
+"""Largest number of times that a question is asked if it ends without an answer."""
 _UNFINISHED = 30.0
-"""Seconds after which a question whose words were shown, and which has ended, is given up: until
-then the statements that it lacks may come, as from a member that has left meanwhile."""
+"""Seconds after which a question that has ended after its words were shown is given up: until then
+its missing statements may come, as from a member that has left meanwhile."""
 _AGAIN = 1.0
-"""Seconds after which a peer is asked again for what it could not do."""
+"""Seconds after which a peer gets a request again that it could not carry out."""
 
 
 class MemberPeer(PeerProcess):
@@ -49,7 +49,7 @@ class MemberPeer(PeerProcess):
 
     @property
     def program(self) -> Sequence[str]:
-        """What Python is given, before the folder, to run the peer."""
+        """The arguments of Python, before the folder, that run the peer."""
         return DETOURED if detours_of(self.folder).exists() else PROGRAM
 
     @property
@@ -59,13 +59,13 @@ class MemberPeer(PeerProcess):
 
     @property
     def list(self) -> frozenset[str]:
-        """The ids of the members on its list; none before there is one."""
+        """The ids of the members on its list; empty before there is a list."""
         signed = read_list(self.home)
         return frozenset() if signed is None else frozenset(signed.list.ids)
 
     @property
     def card(self) -> Card:
-        """How others put it on their lists, by its invitation."""
+        """Its card for the lists of others, from its invitation."""
         identity = load_identity(self.folder)
         line = write_invitation(find_card(self.home, identity), identity.sign)
         return read_invitations(line)[0].card
@@ -85,7 +85,7 @@ class MemberPeer(PeerProcess):
         return self.status is not None
 
     def remains(self) -> Remains:
-        """Read what the process that was just killed has left; the next one begins with it."""
+        """Read the state that a killed process has left; the next one begins with it."""
         status = read_status(self.home)
         has_open = status is not None and bool(status.phases)
         return Remains(has_worked=True, lacks_answers=has_open)
@@ -93,13 +93,13 @@ class MemberPeer(PeerProcess):
 
 @dataclass
 class _Errand:
-    """Something that a peer is asked to do, again and again until it has done it."""
+    """A request to a peer, repeated until it is carried out."""
 
     peer: MemberPeer
     make: Callable[[], AnyRequest]
     reply: Reply | None = None
     refusal: str = ""
-    """Why it was not done the last time."""
+    """The reason why it failed the last time."""
     _key: str | None = None
     _next: float = 0.0
 
@@ -117,48 +117,48 @@ class _Errand:
 
 @dataclass
 class Posed:
-    """A question of the swarm, and what has become of it."""
+    """A question of the swarm, and its progress."""
 
     planned: Planned
     asker: MemberPeer
     due: float
-    """Seconds after the beginning at which it is asked, or later."""
+    """The earliest time of the question, in seconds after the beginning."""
     tries: int = 0
-    """How often it was asked: one that ends without an answer is asked again."""
+    """The number of times it was asked: one that ends without an answer is asked again."""
     name: bytes | None = None
     seconds: float | None = None
-    """From when it was asked first until all had the signed answer."""
+    """The time from the first request until all had the signed answer."""
     failure: str = ""
-    """Why it is not asked any more."""
+    """The reason why it is not asked any more."""
     _errand: _Errand | None = None
     _begun: float = 0.0
     _stopped: float | None = None
-    """Since when it has ended, though its words were shown."""
+    """The time at which it ended, though its words were shown."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it is asked, and not over."""
+        """Whether it was asked, and has not ended."""
         return self._errand is not None and not self.is_over
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether nothing more can come of it."""
         return self.seconds is not None or bool(self.failure)
 
     @property
     def was_asked(self) -> bool:
-        """Whether members know of it."""
+        """Whether members know it."""
         return self.name is not None or self.is_over
 
     def ask(self, now: float) -> None:
-        """Have it asked."""
+        """Send the request to ask it."""
         text = self.planned.text
         self._errand = _Errand(self.asker, lambda: Ask(text, int(time.time()) + _DAY))
         self._begun = self._begun or now
         self.tries += 1
 
     def follow(self, now: float, peers: Sequence[MemberPeer]) -> None:
-        """See how far it is; ask again what has ended without an answer."""
+        """Follow its progress; ask again if it has ended without an answer."""
         assert self._errand is not None
         reply = self._errand.look(now)
         if reply is None or reply.number is None:
@@ -173,7 +173,7 @@ class Posed:
             self.seconds = now - self._begun
 
     def _end(self, now: float, why: str, *, is_disclosed: bool) -> None:
-        """Ask again, unless words were shown: then wait for a while, and give up."""
+        """Ask again; but if words were shown, wait for a while, and give up."""
         self._stopped = now if self._stopped is None else self._stopped
         is_late = now - self._stopped > _UNFINISHED
         if is_late if is_disclosed else self.tries >= _MOST_TRIES:
@@ -182,7 +182,7 @@ class Posed:
             self._errand = self._stopped = None
 
     def explain(self) -> str:
-        """Say why it has no answer."""
+        """Return the reason why it has no answer."""
         if self.failure:
             return self.failure
         if self._errand is None:
@@ -196,7 +196,7 @@ class Posed:
 
 
 def _is_answered(name: bytes, asker: MemberPeer, peers: Sequence[MemberPeer]) -> bool:
-    """Whether all members of a question have the signed answer."""
+    """Return whether all members of a question have the signed answer."""
     if not path_of(asker.home, name).exists():
         return False
     asked = read_answer(asker.home, name).asked
@@ -211,10 +211,10 @@ class _Change:
     peer: MemberPeer
     errands: list[_Errand]
     members: frozenset[str]
-    """The ids of those who are members then."""
+    """The ids of the members after the change."""
 
     def is_done(self, now: float, peers: Sequence[MemberPeer]) -> bool:
-        """Whether all members have signed the list."""
+        """Return whether all members have signed the list."""
         for errand in self.errands:
             errand.look(now)
         return all(one.list == self.members for one in peers if one.id in self.members)
@@ -232,12 +232,12 @@ class StudyCrew:
     peers: list[PeerProcess] = field(default_factory=list)
     posed: list[Posed] = field(default_factory=list)
     changed: int = 0
-    """How many have joined or left."""
+    """The number of members that have joined or left."""
 
     begins_together = False
     has_calm = False
     exact = None
-    """Each question has a value of its own."""
+    """Each question has its own value."""
     _began: float | None = None
     _change: _Change | None = None
 
@@ -273,7 +273,7 @@ class StudyCrew:
         return [one for one in self.peers if isinstance(one, MemberPeer)]
 
     def step(self, now: float) -> None:
-        """Ask what is due, follow what was asked, and let members join and leave."""
+        """Ask due questions, follow open ones, and let members join and leave."""
         self._began = now if self._began is None else self._began
         elapsed = now - self._began
         self._go_on_changing(now)
@@ -284,7 +284,8 @@ class StudyCrew:
                 one.ask(now)
 
     def _may_ask(self, number: int) -> bool:
-        """Whether nothing has to come before a question: changes, and others about its columns."""
+        """Return whether a question may be asked now, after changes and others about its
+        columns."""
         one = self.posed[number]
         others = [other for other in self.posed if other.is_open]
         is_free = all(one.planned.scores.isdisjoint(other.planned.scores) for other in others)
@@ -296,7 +297,7 @@ class StudyCrew:
         return self.plan.joins + self.plan.leaves
 
     def _go_on_changing(self, now: float) -> None:
-        """Let one member after the other join or leave, each once a further question is asked."""
+        """Let one member after the other join or leave, each after a further question is asked."""
         if self._change is None:
             behind = self.posed[min(self.changed, len(self.posed) - 1)]
             if self.changed < self._changes and behind.was_asked:
@@ -326,9 +327,9 @@ class StudyCrew:
         return [one for one in self._all if one.id in self._members]
 
     def is_due(self, reading: SwarmReading) -> bool:
-        """Whether all is answered, or never will be, and all have joined and left.
+        """Return whether all questions have ended, and all changes are made.
 
-        Where a member has ended by itself, the others would wait for it in vain.
+        If a member has ended by itself, the others would wait for it in vain.
         """
         is_done = self.changed == self._changes and all(one.is_over for one in self.posed)
         return is_done or any(one.failure is not None for one in self.peers)
@@ -344,7 +345,7 @@ class StudyCrew:
         return replace(audit, answers=tuple(answers))
 
     def _missing(self) -> Iterator[str]:
-        """Say what was to happen, and has not."""
+        """Yield descriptions of expected events that have not happened."""
         for number, one in enumerate(self.posed, 1):
             if one.seconds is None:
                 longer = "" if one.failure else "; let the swarm run longer"

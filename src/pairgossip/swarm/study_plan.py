@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from pairgossip.swarm.running import Place, SwarmOptions
 
 _LEAST_CELL = 3
-"""Rows that are counted at least, unless a specification says otherwise."""
+"""Default of the least number of rows in a count."""
 _NOBODY = bytes(32)
-"""Stands for a digest where a question is only tried."""
+"""A digest for questions that are only tried."""
 
 
 class Planned(NamedTuple):
@@ -45,7 +45,7 @@ class Planned(NamedTuple):
     text: str
     """The canonical text of its specification."""
     scores: frozenset[str]
-    """The columns that it counts, which no other question may count while it is open."""
+    """The columns that it counts, which no other open question may count."""
 
     @property
     def spec(self) -> Spec:
@@ -54,29 +54,29 @@ class Planned(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What is asked, in words."""
+        """A description in words."""
         return title_of(self.text)
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Everything about such a swarm but where it runs and for how long."""
+    """All facts about such a swarm, except its place and its length."""
 
     algorithm: ClassVar[str] = SUMS
     questions: tuple[Planned, ...]
     names: tuple[str, ...]
-    """Those of all members; those that join later come last."""
+    """The names of all members; those that join later come last."""
     header: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], ...], ...]
     """The rows of each member, as text."""
     settings: dict[str, Any]
-    """What every member allows: these questions, without asking its operator."""
+    """The settings of every member, which allow these questions without its operator."""
     joins: int = 0
     leaves: int = 0
 
     @property
     def founders(self) -> int:
-        """How many members there are at first."""
+        """The number of founders."""
         return len(self.names) - self.joins
 
     @property
@@ -86,16 +86,16 @@ class StudyPlan:
 
     @property
     def measure(self) -> str:
-        """What is asked, in words."""
+        """All questions, in words."""
         return "; ".join(one.title for one in self.questions)
 
     @property
     def has_exact(self) -> bool:
-        """Whether there is a value that an answer can be compared with."""
+        """Whether there is a value to compare an answer with."""
         return any(one.spec.kernel and has_statistic(one.spec) for one in self.questions)
 
     def describe(self) -> dict[str, Any]:
-        """Return what the manifest says of it."""
+        """Return its part of the manifest."""
         return {"measure": self.measure, "is_study": True}
 
     def found(self, place: Place, options: SwarmOptions) -> StudyCrew:
@@ -125,9 +125,9 @@ def plan_study(
     joins: int = 0,
     leaves: int = 0,
 ) -> StudyPlan:
-    """Deal rows to members, and see that they would answer the questions, one after the other.
+    """Deal rows to members, and check that they would answer the questions, one after the other.
 
-    ``texts`` are specifications as TOML, each with the name by which messages call it.
+    ``texts`` are specifications as TOML, each with its name in messages.
     """
     files = [file for file, _ in texts]
     asked = [_parse(*one) for one in texts]
@@ -157,7 +157,7 @@ def _parse(file: str, toml: str) -> str:
 
 
 def _at(file: str, do: Any, *given: Any, **more: Any) -> Any:
-    """Return what comes of something about a file; errors name it."""
+    """Return the result of work on a file, whose name errors get."""
     try:
         return do(*given, **more)
     except InputError as problem:
@@ -165,7 +165,7 @@ def _at(file: str, do: Any, *given: Any, **more: Any) -> Any:
 
 
 def _refuse_few(specs: Sequence[Spec], peers: int, joins: int, leaves: int) -> None:
-    """Refuse a study that would not answer, or would not once some have left."""
+    """Refuse a study that would not answer, or would not after some members have left."""
     for what, number in (("join", joins), ("leave", leaves)):
         if number < 0:
             raise InputError(f"{number} peers cannot {what}: give 0 or more.")
@@ -179,7 +179,7 @@ def _refuse_few(specs: Sequence[Spec], peers: int, joins: int, leaves: int) -> N
         )
     if peers - leaves < least:
         raise InputError(
-            f"Of {peers} peers {leaves} are to leave, and sums are over {least} members or more "
+            f"{leaves} of {peers} peers are to leave, and sums are over {least} members or more "
             "whose rows were there from the beginning: use more peers, or let fewer leave."
         )
 
@@ -206,7 +206,7 @@ def _settings_for(specs: Sequence[Spec], header: Sequence[str], least_cell: int)
 def _try_out(
     texts: Sequence[str], files: Sequence[str], settings: dict[str, Any]
 ) -> Iterator[Planned]:
-    """Yield the questions, judged as a member would that has answered those before."""
+    """Yield the questions, judged as by a member that has answered the earlier ones."""
     allowed = make_settings(name="peer", source="/", **settings)
     before: list[Entry] = []
     for number, (file, text) in enumerate(zip(files, texts, strict=True), 1):
@@ -230,7 +230,7 @@ def _try_out(
 
 
 def _accept(question: Question, number: int, settings: StudySettings) -> Entry:
-    """Return what a member keeps of a question that it has answered."""
+    """Return a member's records of a question that it has answered."""
     return Entry(
         question=number.to_bytes(32, "big"),
         asker=question.member,

@@ -62,7 +62,7 @@ export class SettingsForm {
     if (!file) return;
     const most = this.choices.largest_upload;
     if (file.size > most) {
-      alertUser(`${file.name} is too large: at most ${most / 2 ** 20} MiB are taken.`);
+      alertUser(`${file.name} is too large: at most ${most / 2 ** 20} MiB are accepted.`);
       return;
     }
     try {
