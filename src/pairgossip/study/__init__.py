@@ -1,5 +1,5 @@
-"""A study: one membership that stays, and the questions that its members ask of their rows.
+"""A study: a lasting membership, and the questions that its members ask about their rows.
 
-`protocol` decides, without any input or output; `site` keeps what belongs to one member: its
-folder, its rows, its policy and the record of what has left; `service` runs both as a process.
+`protocol` decides, without any input or output; `site` keeps the data of one member: its folder,
+its rows, its policy and the record of disclosures; `service` runs both as a process.
 """

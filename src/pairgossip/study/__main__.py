@@ -1,4 +1,4 @@
-"""``python -m pairgossip.study FOLDER``: a study's peer at work, without what it does not use."""
+"""``python -m pairgossip.study FOLDER``: run a study's peer, and import only what it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that have come to their end: a line stays of each, and the pieces it released."""
+"""Questions that have ended: one line of each stays, with the pieces that it released."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from pairgossip.study.protocol.records import Digest, Question, Yes
 _NOTE = "archive/"
 _DONE = frozenset({"question", "yes", "statement"})
 _HIDDEN = frozenset({"ending"})
-"""Nobody needs the text of a question that has ended without words: who has it open has it."""
+"""Records that nobody needs after an ending without words: members with it open have the text."""
 
 
 class Line(msgspec.Struct, frozen=True, array_like=True):
-    """A question that has come to its end."""
+    """A question that has ended."""
 
     member: str
     number: int
     list: Digest
     kind: str
-    """"done", how it has ended, or "history" for one of others before this member's time."""
+    """"done", the kind of its ending, or "history" for one of others before this member's time."""
     because: str
     is_disclosed: bool
     """Whether this member has shown words, or others have before its time."""
     pieces: tuple[tuple[str, int], ...] = ()
-    """The pieces that were released, if any."""
+    """The released pieces."""
 
 
 _DECODER = msgspec.msgpack.Decoder(Line)
 
 
 class Archive:
-    """All questions that have come to their end, by name."""
+    """All questions that have ended, by name."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -43,7 +43,7 @@ class Archive:
         self.numbers: dict[tuple[str, int], bytes] = {}
 
     def load(self) -> None:
-        """Take up what was written down."""
+        """Load the saved lines."""
         notes = self._desk.notes
         for note in [one for one in notes if one.startswith(_NOTE)]:
             self._keep(bytes.fromhex(note.removeprefix(_NOTE)), _DECODER.decode(notes.pop(note)))
@@ -53,18 +53,18 @@ class Archive:
         self.numbers[line.member, line.number] = name
 
     def add(self, name: bytes, line: Line) -> dict[str, bytes | None]:
-        """Keep a line; return it as the note in which it is written down."""
+        """Keep a line; return it as the note to write."""
         self._keep(name, line)
         return {_NOTE + name.hex(): msgspec.msgpack.encode(line)}
 
     @property
     def releases(self) -> list[Pieces]:
-        """The pieces of every question of which words were shown."""
+        """The pieces of every question whose words were shown."""
         return [frozenset(one.pieces) for one in self.lines.values() if one.is_disclosed]
 
     @property
     def released(self) -> int:
-        """The number of questions of which this member has shown words."""
+        """The number of questions whose words this member has shown."""
         return sum(one.is_disclosed and one.kind != "history" for one in self.lines.values())
 
 
@@ -80,9 +80,9 @@ def find_rest(
 ) -> tuple[bytes, ...]:
     """Return the digests of records that are not needed any more once a question is archived.
 
-    Of one that was disclosed and not finished all is kept that was shown, but for others' words:
-    late words, which their members give, may finish it elsewhere. Own words that were not shown go,
-    and with them the commitment to them.
+    If words of it were shown and it did not finish, all shown records are kept, except others'
+    words: late words, which their members give, may finish it elsewhere. Own words that were not
+    shown are dropped, with the commitment to them.
     """
     if kind != "done" and is_disclosed:
         hidden = {one.slot[2] for one in held if not one.is_shown}
@@ -95,7 +95,7 @@ def find_rest(
 
 
 def _is_over(held: Held, me: str, hidden: Collection[int]) -> bool:
-    """Return whether a record is of no use to others; own words of some rounds were not shown."""
+    """Return whether a record is useless to others; own words of some rounds were not shown."""
     _, kind, round_, member = held.slot
     if member == me:
         return not held.is_shown or (kind == "digests" and round_ in hidden)
@@ -105,7 +105,7 @@ def _is_over(held: Held, me: str, hidden: Collection[int]) -> bool:
 def line_of(
     question: Question, kind: str, because: str, yeses: Iterable[Yes], *, is_disclosed: bool
 ) -> Line:
-    """Return what stays of a question."""
+    """Return the line that stays of a question."""
     pieces = tuple(sorted(pieces_of(yeses))) if is_disclosed else ()
     return Line(
         question.member,

@@ -1,4 +1,4 @@
-"""The other members: which of them this one is connected with, and what each of them may see."""
+"""The other members: those that this one connects with, and what each of them may see."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pairgossip.study.protocol.spreading import ARCHIVE
 
 
 class Audience:
-    """Whoever may hear of questions, by the lists at which they were asked."""
+    """The members that may hear of questions, by the lists at which these were asked."""
 
     def __init__(self, desk: Desk, lists: Lists, questions: Questions) -> None:
         self._desk, self._lists, self._questions = desk, lists, questions
@@ -21,11 +21,11 @@ class Audience:
         self._connected: tuple[Card, ...] = ()
 
     def follow_lists(self, now: int) -> list[Action]:
-        """Do what follows from a list that is new."""
+        """Apply a new list."""
         return [*self._questions.review(now), *self.reconnect(), ContactSoon()]
 
     def reconnect(self) -> list[Action]:
-        """Say with whom to be connected, where that has changed."""
+        """Announce the members to connect with, if they have changed."""
         cards = tuple(self._cards().values())
         if cards == self._connected:
             return []
@@ -33,7 +33,7 @@ class Audience:
         return [Reconnect(cards)]
 
     def _cards(self) -> dict[str, Card]:
-        """Return the others that this member may be connected with, by id."""
+        """Return the others that this member may connect with, by id."""
         cards = dict(self._lists.accepted)
         for run in self._runs.values():
             if self._desk.me in run.members:
@@ -44,7 +44,7 @@ class Audience:
         return {one: cards[one] for one in sorted(cards) if one not in hidden}
 
     def others(self) -> tuple[str, ...]:
-        """Return the ids of all that this member may be connected with."""
+        """Return the ids of all members that this member may connect with."""
         return tuple(self._cards())
 
     def visible(self, other: str) -> list[bytes]:

@@ -1,8 +1,8 @@
-"""What all questions of a member work with: its keys, its site, its secrets, and its records.
+"""The common tools of a member's questions: its keys, its site, its secrets, and its records.
 
 Two records in one slot prove that their member has contradicted itself. Both are kept and passed
-on; more of them prove nothing more, and are not kept. As members may then have different ones of
-many, what they compare names such a slot and not what is in it.
+on; further ones prove nothing more, and are not kept. As members may then have different ones of
+many, they compare the name of such a slot and not its contents.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from pairgossip.study.protocol.records import (
 from pairgossip.study.protocol.site import Action, Kept, Save, Site
 
 _PROOF = 2
-"""Records in a slot that prove a lie."""
+"""Number of records in a slot that prove a lie."""
 
 
 @dataclass
 class Held:
-    """A record as it is held in memory."""
+    """A record in memory."""
 
     record: Any
     """A record of the kind that its slot names."""
@@ -43,18 +43,18 @@ class Held:
 
     @property
     def content(self) -> bytes:
-        """Its bytes, which are not held beside it, as words are long."""
+        """Its bytes, which are not stored beside it, as words are long."""
         return encode(self.record)
 
 
 @dataclass
 class _Topic:
     held: dict[bytes, Held] = field(default_factory=dict)
-    """By digest, in the order in which they came."""
+    """The records by digest, in the order of arrival."""
     slots: dict[Slot, list[Held]] = field(default_factory=dict)
     liars: dict[str, str] = field(default_factory=dict)
     fingerprint: bytes | None = None
-    """None until it is asked for again."""
+    """None until it is needed again."""
 
 
 class Store:
@@ -65,7 +65,7 @@ class Store:
         self._topic_by_digest: dict[bytes, bytes] = {}
 
     def add(self, record: AnyRecord, *, is_shown: bool = True) -> Held | None:
-        """Hold a record; return None if it is known, or proves nothing that is not proved."""
+        """Hold a record; return None if it is known, or proves nothing new."""
         digest, about = digest_of(record), topic_of(record)
         topic = self._topics.setdefault(about, _Topic())
         slot = slot_of(record)
@@ -92,20 +92,20 @@ class Store:
         return None if about is None else self._topics[about].held[digest]
 
     def all_of(self, about: bytes) -> tuple[Held, ...]:
-        """Return the records of a topic, in the order in which they came."""
+        """Return the records of a topic, in the order of arrival."""
         return tuple(self._topics[about].held.values()) if about in self._topics else ()
 
     def said(self, topic: bytes, slot: Slot) -> list[Held]:
-        """Return what a member has said in a slot: nothing, one thing, or two."""
+        """Return a member's records in a slot: none, one, or two."""
         return self._topics[topic].slots.get(slot, []) if topic in self._topics else []
 
     def drop(self, topic: bytes) -> None:
-        """Forget all records of a topic."""
+        """Drop all records of a topic."""
         for digest in self._topics.pop(topic, _Topic()).held:
             del self._topic_by_digest[digest]
 
     def liars(self, topic: bytes) -> dict[str, str]:
-        """Return who has said two things in a slot, and in which kind."""
+        """Return the members with two records in a slot, and the kinds of these."""
         return self._topics[topic].liars if topic in self._topics else {}
 
     def shown(self, topic: bytes) -> tuple[bytes, ...]:
@@ -113,7 +113,7 @@ class Store:
         return tuple(one.digest for one in self.all_of(topic) if one.is_shown)
 
     def fingerprint(self, topic: bytes) -> bytes:
-        """Return a digest of the set of shown records: the same at members that have the same."""
+        """Return a digest of the set of shown records: equal at members with the same set."""
         if topic not in self._topics:
             return b""
         kept = self._topics[topic]
@@ -123,7 +123,7 @@ class Store:
 
 
 def _name_slot(held: list[Held]) -> bytes:
-    """Return what a slot adds to a fingerprint: nothing while its record is not shown."""
+    """Return a slot's addition to a fingerprint: nothing while its record is not shown."""
     if len(held) >= _PROOF:
         return hashlib.sha256(msgspec.msgpack.encode(held[0].slot)).digest()
     return held[0].digest if held and held[0].is_shown else b""
@@ -146,7 +146,8 @@ class Keys(NamedTuple):
 
 @dataclass
 class Desk:
-    """All that this member says goes through here: signed, written down, and only then shown."""
+    """The place through which all of this member's records go: signed, saved, and only then
+    shown."""
 
     me: str
     keys: Keys
@@ -154,7 +155,7 @@ class Desk:
     publish: Callable[[Held], list[Action]]
     """Send a record to all who may have it."""
     halted: str | None = None
-    """Why this member says nothing new any more, for good; None unless it is a restored backup."""
+    """The reason why this member signs nothing new any more; None if its folder is not a backup."""
     store: Store = field(default_factory=Store)
     secrets: dict[str, bytes] = field(default_factory=dict)
     notes: dict[str, bytes] = field(default_factory=dict)
@@ -169,7 +170,7 @@ class Desk:
         secrets: Mapping[str, bytes | None] | None = None,
         hidden: AnyRecord | None = None,
     ) -> list[Action]:
-        """Sign a record, save it, and send it; another one is saved along, and not shown yet."""
+        """Sign a record, save it, and send it; ``also`` is saved with it, and not shown yet."""
         if self.halted is not None:
             raise InputError(self.halted)
         unshown = None if hidden is None else self.store.add(self.sign(hidden), is_shown=False)

@@ -1,10 +1,10 @@
-"""What could be told of few members' rows by adding and subtracting sums that are known.
+"""What members could learn about few members' rows by adding and subtracting known sums.
 
 Rows come in pieces: those that a member added at once. A release is a sum over some pieces, and
-whoever knows several can add and subtract them. Pieces that the same releases contain form an
-*atom*: no such combination tells them apart, so each is a sum over whole atoms. Where every atom
-has pieces of enough members, no combination is about fewer. Which column a release is of does not
-matter, for the totals of classes are in all of them.
+a member that knows several can add and subtract them. Pieces that the same releases contain form an
+*atom*: no such combination separates them, so each is a sum over whole atoms. If every atom has
+pieces of enough members, no combination is about fewer. The column of a release does not matter,
+since the totals of classes are in all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def find_lone(
     least_members: int,
     visible: Collection[Place] = (),
 ) -> Pieces | None:
-    """Return pieces of too few members that stand apart with a further release; None if none.
+    """Return pieces of too few members that a further release would set apart; None if none.
 
     Pieces whose totals may be visible may be set apart, but never be all of a release.
     """
@@ -58,17 +58,18 @@ def choose(
     chosen = free
     while chosen and (lone := find_lone(chosen, before, least_members, visible)) is not None:
         thin = lone & chosen
-        # Where what is left behind would stand alone, what would leave it stays behind as well.
+        # If the remaining pieces would stand alone, those that would leave them stay behind as
+        # well.
         chosen -= thin or _siblings(lone, chosen, before)
     return chosen
 
 
 def members_of(pieces: Iterable[Place]) -> set[str]:
-    """Return whose pieces these are."""
+    """Return the members of these pieces."""
     return {member for member, _ in pieces}
 
 
 def _siblings(lone: Pieces, chosen: Pieces, before: Collection[Pieces]) -> Pieces:
-    """Return the chosen pieces that were in the same atom as those left behind."""
+    """Return the chosen pieces that were in the same atom as the remaining ones."""
     whole = next(atom for atom in split(before) if lone <= atom)
     return whole & chosen or chosen

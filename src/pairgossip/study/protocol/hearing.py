@@ -1,13 +1,13 @@
-"""What others say: the records in their frames are taken, and this member goes on with them.
+"""Records from others: they are taken from frames, and this member acts on them.
 
-A record is taken if it fits what is known and its signature is right. One that does not fit yet,
-such as that of a round ahead, is not kept: it is asked for again at the next contact. So what a
-member can make others keep is bounded. Signatures are checked last, and once: what is held is known
-to be genuine.
+A record is taken if it fits the known ones and its signature is right. One that does not fit yet,
+such as that of a later round, is not kept: it is requested again at the next contact. So the amount
+that a member can make others keep is bounded. Signatures are checked last, and once: held records
+are known to be genuine.
 
-After a start nothing new is signed about what was known before, until another member has shown that
-it knows of nothing that this one has forgotten: the folder may be a restored backup. If it is, and
-this member has already said something else, it stops for good.
+After a start nothing new is signed about earlier topics until another member has shown that it has
+no record that this one lacks: the folder may be a restored backup. If it is, and this member has
+already signed something else, it stops for good.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from pairgossip.study.protocol.site import Action, ContactSoon, Kept, Save, Told
 from pairgossip.study.protocol.spreading import Give, Have, Ids, Spreading, Want, decode_frame
 
 MOST_OPEN = 8
-"""Questions of one member that are open at once; more are not taken until some have ended."""
+"""Largest number of open questions of one member; more are not taken until some have ended."""
 
 
 class Admission:
-    """Looks at what others give."""
+    """Decides on records from others."""
 
     def __init__(self, desk: Desk, lists: Lists, questions: Questions) -> None:
         self._desk, self._lists, self._questions = desk, lists, questions
         self._runs, self._archive = questions.runs, questions.archive
 
     def look_at(self, record: AnyRecord, now: int) -> AnyRecord | None:
-        """Return a record if it is new, fits, and is genuine; else None."""
+        """Return a record if it is new, fits, and is genuine; otherwise None."""
         about = topic_of(record)
         if about in self._archive.lines or self._desk.store.find(digest_of(record)) is not None:
             return None
@@ -94,7 +94,7 @@ class Admission:
         return self._fits_phase(record, run)
 
     def _is_in_turn(self, question: Question) -> bool:
-        """Whether its number is new, and its member has not too many open."""
+        """Return whether its number is new, and its member does not have too many open."""
         if (question.member, question.number) in self._archive.numbers:
             return False
         own = [one for one in self._runs.values() if one.question.member == question.member]
@@ -103,9 +103,10 @@ class Admission:
         return sum(one.ending is None and not one.is_done for one in own) < MOST_OPEN
 
     def _is_asked_here(self, question: Question, now: int) -> bool:
-        """Whether its member may ask this one; of others' questions only the past is learned.
+        """Return whether its member may ask this one; of others' questions only the past is
+        learned.
 
-        One that has asked before it has heard of the present list is told no.
+        A member that has asked before it has heard of the present list gets a no.
         """
         if self._desk.me not in self._lists.known[question.list].ids:
             return True
@@ -130,7 +131,7 @@ class Admission:
 
 _HALTED = "halted"
 _MOST_REFUSED = 1 << 13
-"""Digests of refused records that are remembered."""
+"""Largest number of digests of refused records that are remembered."""
 _RESTORED = (
     "This peer has said something else before: its folder is a restored backup, and going on from "
     "it would show what it must not. Stop it for good, have the others evict it, and join anew."
@@ -138,7 +139,7 @@ _RESTORED = (
 
 
 class Hearing:
-    """Takes what fits and is genuine, and tells what follows from it."""
+    """Takes records that fit and are genuine, and acts on them."""
 
     def __init__(
         self,
@@ -153,10 +154,10 @@ class Hearing:
         self._runs = questions.runs
         self._admission = Admission(desk, lists, questions)
         self._refused: set[bytes] = set()
-        """Digests of records of others that were not taken: they do not make this one unsure."""
+        """Digests of others' records that were not taken: they do not make this member unsure."""
 
     def doubt_what_is_known(self) -> None:
-        """Sign nothing of what was known before a start, until another has shown what it has."""
+        """Sign nothing about topics known before a start, until another has shown its records."""
         unsure = self._questions.unsure
         unsure.update(self._runs)
         if self._desk.store.all_of(NO_DIGEST) and self._audience.others():
@@ -187,7 +188,7 @@ class Hearing:
                 sure = [message.topic] if self._has_all(message) else []
             case Want():
                 answers = self._spreading.answer_want(sender, message)
-                # Who asks for the question itself has nothing that is about it.
+                # A member that requests the question itself has no records about it.
                 sure = [message.topic] if message.topic in message.digests else []
         if not self._spreading.is_fresh(message):
             return answers
@@ -205,7 +206,7 @@ class Hearing:
     # Records
 
     def _take_all(self, contents: Iterable[bytes], now: int) -> list[Action]:
-        """Take what is new, and go on with what it is about."""
+        """Take new records, and act on their topics."""
         actions, touched = list[Action](), dict[bytes, None]()
         for content in contents:
             record = self._look_at(content, now)
@@ -227,7 +228,7 @@ class Hearing:
         return [*actions, *self._questions.go_on(touched, now), ContactSoon()]
 
     def _look_at(self, content: bytes, now: int) -> AnyRecord | None:
-        """Return what is to be taken, and remember for a while what is not."""
+        """Return the records to take, and remember refused ones for a while."""
         try:
             record = decode(content)
         except BadRecord:
@@ -260,7 +261,7 @@ class Hearing:
         return self._desk.save((Kept(encode(record)),), notes=self._note_taken(record, now))
 
     def _note_taken(self, record: AnyRecord, now: int) -> Mapping[str, bytes | None]:
-        """Return what is written down of a record beside itself."""
+        """Return the notes to write with a record."""
         if isinstance(record, Yes):
             return self._questions.releases.note_seen(record)
         if isinstance(record, Question) and self._desk.me in self._runs[digest_of(record)].members:
@@ -276,7 +277,7 @@ class Hearing:
         return True
 
     def _is_contradicted(self, record: AnyRecord) -> bool:
-        """Whether this member has said something else than what is here of it."""
+        """Return whether this member has signed another record than the one here."""
         is_own = record.member == self._desk.me
         return is_own and bool(self._desk.store.said(topic_of(record), slot_of(record)))
 
@@ -290,7 +291,7 @@ class Hearing:
         return all(find(one) is not None or one in refused for one in ids.digests)
 
     def _make_sure(self, topics: Iterable[bytes], now: int) -> list[Action]:
-        """Sign again what is about topics of which this member has forgotten nothing."""
+        """Sign again about topics of which this member has forgotten nothing."""
         sure = [topic for topic in topics if topic in self._questions.unsure]
         self._questions.unsure.difference_update(sure)
         self._questions.renew(sure)

@@ -1,4 +1,4 @@
-"""The lists of members that are known here: who has signed which, and which of them exist."""
+"""The known lists of members: who has signed each, and which of them exist."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from pairgossip.study.protocol.records import (
 
 ACCEPTED, EVICTED = "accepted", "evicted"
 _MOST_LISTS = 64
-"""Lists signed by one member that are kept though they do not exist; more are refused."""
+"""Largest number of a member's lists that are kept though they do not exist; more are refused."""
 _CARDS = msgspec.msgpack.Decoder(dict[str, Card])
 _IDS = msgspec.msgpack.Decoder(list[str])
 
 
 @dataclass
 class KnownLists:
-    """All lists that this member knows, and the one that it is on."""
+    """All lists that this member knows, and its current one."""
 
     desk: Desk
     card: Card
     least_members: int
     may_sign: bool = True
-    """Whether this member may sign lists: after a start not before it has heard from another."""
+    """Whether this member may sign lists: after a start, only once it has heard from another."""
     is_busy: Callable[[str], bool] = lambda _: False
-    """Whether a question runs that needs a member, which is not let go before."""
+    """Whether a running question needs a member, which is then not removed before its end."""
     current: MemberList | None = None
     """The last list in the chain of those that this member has signed and that exist."""
     accepted: dict[str, Card] = field(default_factory=dict)
     """Members that the operator has accepted by hand."""
     evicted: set[str] = field(default_factory=set)
     _left: set[str] = field(default_factory=set)
-    """Who is not on the list any more: its operator's acceptance has served."""
+    """Members that are not on the list any more: their operator's acceptance was used up."""
     known: dict[bytes, MemberList] = field(default_factory=dict)
-    """Lists that somebody has signed whom this member knows."""
+    """Lists that a member known here has signed."""
 
     def load(self) -> None:
-        """Take up what was decided and signed before."""
+        """Load earlier decisions and signatures."""
         notes = self.desk.notes
         self.accepted = _CARDS.decode(notes.get(ACCEPTED, b"\x80"))
         self.evicted = set(_IDS.decode(notes.get(EVICTED, b"\x90")))
@@ -57,10 +57,10 @@ class KnownLists:
         self._advance()
         self._left.clear()
 
-    # What others say
+    # Records of others
 
     def find_certificate(self, record: AnyRecord) -> str | None:
-        """Return the certificate that a record about lists is to be checked with."""
+        """Return the certificate for checking a record about lists."""
         match record:
             case Assent():
                 card = record.list.cards.get(record.member)
@@ -73,9 +73,11 @@ class KnownLists:
         return None
 
     def _is_credible(self, new: MemberList, card: Card) -> bool:
-        """Whether a signer is known here, or the list led to the present one, or was signed here.
+        """Return whether a signer is known here, or the list led to the present one, or was signed
+        here.
 
-        Whom this operator has not accepted signs nothing else: a member can make up any number.
+        A member that this operator has not accepted signs nothing else: it could make up any
+        number.
         """
         if not is_in_order(new):
             return False
@@ -88,7 +90,7 @@ class KnownLists:
         return known.certificate == card.certificate
 
     def _count_signed(self, member: str) -> int:
-        """Return how many lists a member has signed that do not exist, or lead nowhere."""
+        """Return the number of lists of a member that do not exist, or lead nowhere."""
         past = self._past
         signed = (one for one in self.known if self._said("assent", one, member))
         return sum(one not in past if past else not self.exists(one) for one in signed)
@@ -114,14 +116,14 @@ class KnownLists:
         return None if card is None else card.certificate
 
     def _certificate_of(self, member: str) -> str | None:
-        """Return the certificate of a member of this study, also of one that was."""
+        """Return the certificate of a member of this study, also of a former one."""
         if (card := self._known_card(member)) is not None:
             return card.certificate
         found = (self._certificate_in(digest, member) for digest in self._past)
         return next((one for one in found if one is not None), None)
 
     def take(self, held: Held) -> None:
-        """Go on with a record about lists that is held now."""
+        """Act on a record about lists that is held now."""
         self._note(held.record)
         self._advance()
 
@@ -129,29 +131,29 @@ class KnownLists:
         if isinstance(record, Assent):
             self.known.setdefault(record.list.digest, record.list)
 
-    # What is signed
+    # Signatures
 
     def _said(self, kind: str, about: bytes, member: str) -> list[Held]:
         return self.desk.store.said(NO_DIGEST, (about, kind, 0, member))
 
     def signers(self, digest: bytes) -> set[str]:
-        """Return who has signed a list."""
+        """Return the members that have signed a list."""
         named = self.known.get(digest)
         if named is None:
             return set()
         return {one for one in named.ids for held in self._said("assent", digest, one)}
 
     def refusers(self, digest: bytes) -> set[str]:
-        """Return who will never sign a list."""
+        """Return the members that will never sign a list."""
         named = self.known.get(digest)
         return {one for one in (named.ids if named else ()) if self._said("never", digest, one)}
 
     def exists(self, digest: bytes) -> bool:
-        """Whether all members of a list have signed it."""
+        """Return whether all members of a list have signed it."""
         return digest in self.known and self.signers(digest) == set(self.known[digest].ids)
 
     def is_dead(self, digest: bytes) -> bool:
-        """Whether a list can never exist."""
+        """Return whether a list can never exist."""
         return bool(self.refusers(digest) - self.signers(digest))
 
     def _children(self, parent: bytes) -> list[MemberList]:
@@ -162,7 +164,7 @@ class KnownLists:
         return [one for one in self._children(parent) if mine in self.signers(one.digest)]
 
     def _advance(self) -> None:
-        """Go on to the lists that this member has signed and that exist, one after the other."""
+        """Move on to the lists that this member has signed and that exist, one after the other."""
         while (new := next(self._later(), None)) is not None:
             self.current = new
             before = self.known.get(new.parent)
@@ -215,7 +217,7 @@ class KnownLists:
         return tuple(sorted(waiting, key=self._rank))
 
     def _rank(self, new: MemberList) -> tuple[bool, int, bytes]:
-        """Return which of the lists that wait goes first: one that leaves somebody out."""
+        """Return the sort key of pending lists; one that leaves a member out goes first."""
         parent = self.known.get(new.parent)
         is_smaller = parent is not None and not set(parent.ids) <= set(new.ids)
         return not is_smaller, -len(new.members), new.digest
@@ -230,18 +232,18 @@ class KnownLists:
 
     @property
     def former(self) -> frozenset[str]:
-        """Members of the list before the present one that are not on it any more."""
+        """Members of the previous list that are not on the present one."""
         here = self.current
         before = None if here is None else self.known.get(here.parent)
         return frozenset(() if before is None or here is None else set(before.ids) - set(here.ids))
 
     @property
     def misnamed(self) -> frozenset[str]:
-        """Members that stand on a list that waits otherwise than they are known here.
+        """Members whose card on a pending list differs from the one known here.
 
-        Of this member: others have accepted another invitation of it. Of another one: it has signed
-        that it has another address, or asks for something else, than in the invitation that this
-        operator has accepted.
+        For this member: others have accepted another invitation of it. For another one: it has
+        signed another address, or other limits, than in the invitation that this operator has
+        accepted.
         """
         here, me = self.current, self.card.id
         names = {**self.accepted, me: self.card}

@@ -7,16 +7,16 @@ and all members of the parent but those that leave or are evicted. There is no v
 member signs one list after a parent. So two lists that both exist and follow the same parent have
 no honest member in common.
 
-Where two lists are proposed at once, neither is signed by all. A member that has not signed a list
-may say that it never will (`Never`): then the list is dead, and whoever has signed it is free to
-sign another. Of two lists that both wait, one goes first, and those who have signed it say so
-of the other: first one that leaves somebody out, then the longest, then the lowest digest.
+If two lists are proposed at once, neither is signed by all. A member that has not signed a list may
+declare that it never will (`Never`): then the list is dead, and members that have signed it are
+free to sign another. Of two pending lists, one goes first, and members that have signed it declare
+so for the other: first one that leaves a member out, then the longest, then the lowest digest.
 
-A list may also follow one that waits, if a member that has not signed that is evicted: all others
-have signed both, so that no third list can come to exist beside them.
+A list may also follow a pending one, if it evicts a member that has not signed that: all others
+have signed both, so no third list can come to exist beside them.
 
-A member signs by itself what its operator has decided by hand: whose cards are accepted, and who is
-evicted. One successor makes one kind of change, and evicts one member at most.
+A member signs by itself the decisions of its operator: the accepted cards, and the evicted members.
+One successor makes one kind of change, and evicts one member at most.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from pairgossip.study.protocol.site import Action
 
 
 class Lists(KnownLists):
-    """All lists that this member knows, and what it signs of them."""
+    """All lists that this member knows, and its signatures of them."""
 
-    # What the operator decides
+    # Decisions of the operator
 
     def accept(self, card: Card) -> list[Action]:
         """Accept a member by hand."""
@@ -51,7 +51,7 @@ class Lists(KnownLists):
         return [self._save(), *self.sign_what_is_decided()]
 
     def evict(self, member: str) -> list[Action]:
-        """Decide to go on without a member, or a newcomer that does not sign, and sign that."""
+        """Decide to continue without a member, or a newcomer that does not sign, and sign that."""
         head = self.known.get(self.head)
         waiting = () if head is None else head.ids
         listed = {*(self.current.ids if self.current else ()), *waiting}
@@ -75,7 +75,7 @@ class Lists(KnownLists):
         return self.desk.say(leave)
 
     def propose(self) -> list[Action]:
-        """Sign what waits and was decided; if nothing does, a list of what was decided."""
+        """Sign a pending list of the operator's decisions; if there is none, a new one."""
         if not self.may_sign:
             raise InputError("This peer has not heard from another yet: try again in a moment.")
         before, actions = self.head, self.sign_what_is_decided()
@@ -86,7 +86,7 @@ class Lists(KnownLists):
         except InputError:
             if not actions:
                 raise
-            return actions  # they are said already
+            return actions  # they are saved already
 
     def _propose_new(self) -> list[Action]:
         parent = self.known.get(self.head)
@@ -103,7 +103,8 @@ class Lists(KnownLists):
     def _sign_new(
         self, stays: Callable[[Card], bool], newcomers: Iterable[Card] = ()
     ) -> list[Action]:
-        """Sign a new list after the last that this member has signed, unless one waits there."""
+        """Sign a new list after the last that this member has signed, if no list is pending
+        there."""
         parent = self.known.get(self.head)
         before = (self.card,) if parent is None else parent.members
         cards = {one.id: one for one in before if stays(one)}
@@ -131,10 +132,10 @@ class Lists(KnownLists):
         }
         return self.desk.save(notes=notes)
 
-    # What this member signs by itself
+    # Signatures without a request
 
     def sign_what_is_decided(self) -> list[Action]:
-        """Sign a list that waits and is what the operator has decided; give up on others."""
+        """Sign a pending list of the operator's decisions; give up others."""
         actions = [*self._forget_left(), *self._leave_still()]
         for new in self.proposals if self.may_sign else ():
             if self._may_sign(new):
@@ -145,7 +146,7 @@ class Lists(KnownLists):
         return actions + self._let_go()
 
     def _forget_left(self) -> list[Action]:
-        """Let who has left come back only if the operator accepts it anew."""
+        """Let former members come back only if the operator accepts them again."""
         left = self._left.intersection(self.accepted)
         self._left.clear()
         for one in left:
@@ -165,9 +166,9 @@ class Lists(KnownLists):
         return self.desk.say(Leave(member=mine, list=here.digest, totals_visible=is_visible))
 
     def _let_go(self) -> list[Action]:
-        """Sign a list without those who are evicted here, or who leave.
+        """Sign a list without evicted or leaving members.
 
-        Of those who stay the one with the lowest id lets go by itself who leaves.
+        Of the remaining members, the one with the lowest id does so for a leaving one.
         """
         head = self.known.get(self.head)
         if head is None or self.current is None or not self.may_sign:
@@ -187,9 +188,9 @@ class Lists(KnownLists):
         return actions
 
     def _is_beaten(self, new: MemberList) -> bool:
-        """Whether this member has signed another list that goes before one that waits.
+        """Return whether this member has signed another list that goes before a pending one.
 
-        A newcomer also gives up lists that name it otherwise than it is, by an old invitation.
+        A newcomer also gives up lists with another card of it, from an old invitation.
         """
         mine = self.card.id
         if mine not in new.ids or mine in self.signers(new.digest) | self.refusers(new.digest):
@@ -200,9 +201,9 @@ class Lists(KnownLists):
         return any(self._rank(one) < self._rank(new) for one in others)
 
     def _may_sign(self, new: MemberList) -> bool:
-        """Whether a list is what the operator has decided, and follows what was signed before.
+        """Return whether a list has the operator's decisions, and follows the last one signed.
 
-        A newcomer signs what has only members that its operator has accepted, whatever it follows.
+        A newcomer signs any list whose members its operator has all accepted.
         """
         if self.is_dead(new.digest) or not is_in_order(new):
             return False
@@ -216,7 +217,7 @@ class Lists(KnownLists):
         return new.parent == self.head and self._is_decided(new, self.known.get(new.parent))
 
     def _is_decided(self, new: MemberList, parent: MemberList | None) -> bool:
-        """Whether all changes are the operator's."""
+        """Return whether all changes are the operator's."""
         if len(new.members) < self.least_members or new.cards.get(self.card.id) != self.card:
             return False
         wanted = {**self.accepted, self.card.id: self.card}

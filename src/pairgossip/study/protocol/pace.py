@@ -1,9 +1,9 @@
-"""A limit to the questions of each asker over time, so that nobody fills disks by asking.
+"""A limit on the questions of each asker over time, so that nobody fills disks by asking.
 
-Each question costs its asker some of a day's allowance, and gives it back once words of it were
-shown, as all members have said yes to that. What is too much for now is not kept: it is asked for
-again at each contact, and taken later. So members whose clocks differ take a question at different
-times, but all take it; and a member that exceeds its allowance holds up its own questions alone.
+Each question costs its asker a part of a day's allowance, which it gets back once words of it were
+shown, as all members have said yes to that. A question beyond the allowance is not kept: it is
+requested again at each contact, and taken later. So members whose clocks differ take a question at
+different times, but all take it; and a member beyond its allowance delays its own questions alone.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from pairgossip.study.protocol.desk import Desk
 
 MOST_A_DAY = 288
-"""Questions of one member that are taken within a day and of which no words are shown."""
+"""Largest number of questions of one member, within a day, whose words are not shown."""
 _EACH = 86_400 // MOST_A_DAY
-"""Seconds after which one more is taken."""
+"""Seconds after which one more question is taken."""
 _DAY = MOST_A_DAY * _EACH
 _NOTE = "asked/"
 
@@ -31,11 +31,11 @@ class Pace:
         return self._wait(member, now) <= _DAY - _EACH
 
     def spend(self, member: str, now: int) -> Mapping[str, bytes | None]:
-        """Return what is written down with a question that is taken."""
+        """Return the note for a question that is taken."""
         return self._note(member, now + self._wait(member, now) + _EACH)
 
     def give_back(self, member: str) -> Mapping[str, bytes | None]:
-        """Return what is written down once words of a question are shown."""
+        """Return the note for a question whose words are shown."""
         return self._note(member, self._until(member) - _EACH)
 
     def _wait(self, member: str, now: int) -> int:

@@ -2,26 +2,26 @@
 
 Theory of operation
 -------------------
-How far a question is follows from its records alone, and from this member's secrets. So a member
+The state of a question follows only from its records, and from this member's secrets. So a member
 that comes back from a crash goes through its records again and is where it was; and two members
-that have the same records think the same. Records spread by set union, and may come in any order.
+that have the same records agree. Records spread by set union, and may come in any order.
 
 Once all have said yes, the transcript is fixed: it names the list, the question and all yeses. In
 each round all members commit to their masked words (`Digests`) for the transcript so far, then each
 signs the set of all commitments (`Echo`), and shows its words only when all have signed the same
-set. A member that shows one half of the others one commitment, and the other half another, gets two
-sets of which neither is signed by all, and no words. When all words are there they are added; what
-the next round asks for follows from the sums so far. In the end all sign the result.
+set. If a member shows one half of the others one commitment, and the other half another, there are
+two sets, neither is signed by all, and no words are shown. When all words are there they are added;
+the request of the next round follows from the sums so far. In the end all sign the result.
 
-Members whose machines round differently ask for something else in clear. Their words would not add
-up, so they are not echoed: the next round asks for what the lowest id has asked. Twice in a row is
-the end.
+Members whose machines round differently make different requests in clear. Their words would not add
+up, so they are not echoed: the next round takes the request of the lowest id. A second difference
+in a row ends the question.
 
-An ending stops a round that its member has not echoed, so that no words of that round can have been
-shown. An echo and an ending of one member prove a lie. A question ends here, for good, unless this
-member has shown its words: then it cannot be taken back, and late words may still finish it. So a
-sum is known only if no honest member has ended it, and whoever has not shown its words has told
-nothing. Whether it has ended follows from the records until `study` archives it.
+An ending stops a round that its member has not echoed, so no words of that round can have been
+shown. An echo and an ending of one member prove a lie. A question ends here, for good, if this
+member has not shown its words; otherwise it cannot be undone, and late words may still finish it.
+So a sum is known only if no honest member has ended it, and a member that has not shown its words
+has revealed nothing. Whether it has ended follows from the records until `study` archives it.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ _DECODER = msgspec.msgpack.Decoder(dict[str, bytes])
 class Run(Standing):
     """One question's machine."""
 
-    # What this member does
+    # The steps of this member
 
     def proceed(self) -> list[Action]:
-        """Say what is to be said, and go on as far as the records tell."""
+        """Sign due records, and proceed as far as the records allow."""
         actions: list[Action] = []
         while not self.is_done and not self.is_final:
             try:
@@ -86,11 +86,11 @@ class Run(Standing):
             if step is None:
                 break
             actions += step
-        # Last, so that whoever has all words has gone through them.
+        # Last, so that a member with all words has gone through them.
         return actions if self._is_signed() else actions + self._confess()
 
     def explain(self, problem: Exception) -> str:
-        """Return what others are told of a problem; of a mistake in the program no details."""
+        """Return a problem's text for others; for a mistake in the program, without details."""
         if isinstance(problem, Disagreement | InputError):
             return str(problem)
         self.trouble = repr(problem)
@@ -126,8 +126,8 @@ class Run(Standing):
         """End the question for all, from the first round on that this member has not echoed.
 
         That is not always the present one. After a start it may have echoed rounds that it has not
-        gone through again; and a round in which members ask for different things is over without an
-        echo: whoever still waits for commitments to it ends here, too.
+        gone through again; and a round with different requests ends without an echo: members that
+        still wait for commitments to it end here, too.
         """
         if self.said("ending", self._me) or self.is_done or not self.may_speak:
             return []
@@ -144,7 +144,7 @@ class Run(Standing):
 
     @property
     def owes_ending(self) -> bool:
-        """Whether others have not been told yet why this member cannot go on."""
+        """Return whether others do not know yet why this member cannot continue."""
         return bool(self._failure) and not self.said("ending", self._me)
 
     def _confess(self) -> list[Action]:
@@ -163,7 +163,7 @@ class Run(Standing):
         return self.is_done
 
     def _step(self) -> list[Action] | None:
-        """Do the next thing; return None where others have to do theirs first."""
+        """Do the next step; return None if others must act first."""
         if self.round == 0:
             return self._begin()
         if self.travels and not self._states:
@@ -189,7 +189,7 @@ class Run(Standing):
         return actions
 
     def _derive_chains(self) -> list[Action]:
-        """Derive the first round's chains and erase the key, unless that is done."""
+        """Derive the first round's chains and erase the key, if that is not done."""
         key, first = key_name(self.name), chains_name(self.name, 1)
         if first in self._desk.secrets:
             return [self._desk.save(secrets={key: None})]
@@ -224,7 +224,7 @@ class Run(Standing):
         return held[0] if held else None
 
     def _mask(self) -> tuple[Words, dict[str, bytes | None]]:
-        """Return this member's masked words, and the secrets that take the place of the mask's."""
+        """Return this member's masked words, and the secrets that replace those of the mask."""
         assert self._program is not None and self._ask is not None
         now, then = (chains_name(self.name, one) for one in (self.round, self.round + 1))
         if now not in self._desk.secrets:
@@ -237,7 +237,7 @@ class Run(Standing):
         return words, {then: later, now: None}
 
     def _commit(self) -> list[Action]:
-        """Make the words, keep them, erase what their mask was made from, and commit to them."""
+        """Make the words, keep them, erase the source of their mask, and commit to them."""
         assert self._ask is not None
         words, secrets = self._mask()
         digests = Digests(
@@ -253,7 +253,7 @@ class Run(Standing):
     def _regain(self, own: Held) -> list[Action] | None:
         """Make words again that this member has committed to, and that a backup lacks.
 
-        If it has echoed them it cannot say any more that it cannot: others may give them back.
+        If it has echoed them it can no longer declare that it cannot: others may give them back.
         """
         has_key = chains_name(self.name, self.round) in self._desk.secrets
         if not has_key and self.said("echo", self._me, self.round):
@@ -271,7 +271,7 @@ class Run(Standing):
         )
 
     def _show(self, held: Held) -> list[Action] | None:
-        """Show the words, once the record of disclosures says so."""
+        """Show the words, once they are in the record of disclosures."""
         try:
             words = held.record.words
             self._desk.site.note_disclosure(self.name, self.round, words)
@@ -299,7 +299,7 @@ class Run(Standing):
         return []
 
     def _wait_for_rows(self) -> list[Action] | None:
-        """Sign once this member has exchanged rows enough; it goes on until all have."""
+        """Sign once this member has exchanged enough rows; it continues until all have."""
         assert self._program is not None
         ask = self._program.ask()
         if ask is None or (ask.kind is Kind.EXCHANGE and not self.said("statement", self._me)):
@@ -308,7 +308,7 @@ class Run(Standing):
         return []
 
     def _repeat(self, digests: Mapping[str, Held]) -> list[Action]:
-        """Ask in another round what the lowest id has asked."""
+        """Repeat the round with the request of the lowest id."""
         assert self._program is not None
         if self._has_repeated:
             raise Disagreement("members ask for something else in one round after another")
@@ -327,8 +327,8 @@ class Run(Standing):
             raise Disagreement("the rounds that the question allows are used up")
 
     def _keep_to_own_question(self) -> None:
-        """Ask what this member has asked in this round before, as after an update it may differ
-        in its last digits."""
+        """Repeat this member's own request in this round: after an update it may differ in its
+        last digits."""
         if self._ask is None:
             raise Disagreement("nothing is left to sign")
         kind, number = ("statement", 0) if self._states else ("digests", self.round)
@@ -372,5 +372,5 @@ def key_name(name: bytes) -> str:
 
 
 def chains_name(name: bytes, round_: int) -> str:
-    """Return the name of the secret that a round's masks are made from."""
+    """Return the name of the secret from which a round's masks are made."""
     return f"{name.hex()}-chains-{round_}"

@@ -17,12 +17,12 @@ from pairgossip.study.protocol.site import Action, Reserved, Told
 from pairgossip.study.protocol.standing import Progress
 
 _MOST_PAST = 64
-"""Questions that have come to their end, and are still among the views."""
+"""Largest number of ended questions that are still among the views."""
 LONGEST_WAIT = 366 * 86_400
-"""Seconds until a question expires; one that would wait longer is answered no."""
+"""Longest time until a question expires, in seconds; a longer one gets a no."""
 _DECIDED = "decided/"
 _VISIBLE = b"visible"
-"""Noted of a yes that holds even where differences tell this member's numbers."""
+"""The note on a yes that holds even if differences reveal this member's numbers."""
 _GIVES_WAY = (
     "'{}' has asked at the same moment for the same columns, or for rows to travel, and its "
     "question goes first: ask again once that has ended."
@@ -48,7 +48,7 @@ class Questions:
         self.pace = Pace(desk)
         self.past: deque[Progress] = deque(maxlen=_MOST_PAST)
         self.unsure: set[bytes] = set()
-        """Topics known before the start of which no other member has shown what it has."""
+        """Topics known before the start for which no other member has shown its records."""
         self._waiting: set[bytes] = set()
         """Questions that wait for this operator."""
         self.reserved: set[bytes] = set()
@@ -69,13 +69,13 @@ class Questions:
         run.gone = self._gone(run)
 
     def renew(self, names: Iterable[bytes]) -> None:
-        """Go through questions anew, with what others have given back of this member's own."""
+        """Go through questions again, with own records that others have given back."""
         for name in names:
             if name in self.runs:
                 self.add(self.runs[name].question)
 
     def view(self, run: Run) -> Progress:
-        """Return how far a question is."""
+        """Return the state of a question."""
         ending, lie = run.ending, run.lie
         return Progress(
             run.name,
@@ -91,7 +91,7 @@ class Questions:
         )
 
     def go_on(self, names: Iterable[bytes], now: int) -> list[Action]:
-        """Do what is to be done about questions; where no time is given, at that of the last."""
+        """Do all due work on questions, at this time or the last one."""
         actions: list[Action] = []
         if self._desk.halted is not None:
             return actions
@@ -115,7 +115,7 @@ class Questions:
     # Answers
 
     def _consider(self, run: Run, now: int) -> list[Action]:
-        """Answer a question by policy, or note that the operator is to be asked."""
+        """Answer a question by policy, or note that the operator must be asked."""
         me, here = self._desk.me, self._lists.current
         kinds = ("yes", "ending", "statement")
         is_answered = run.round > 0 or any(run.said(kind, me) for kind in kinds)
@@ -162,7 +162,7 @@ class Questions:
             return run.end("cannot", run.explain(problem))
 
     def accept(self, run: Run, *, is_visible: bool = False) -> list[Action]:
-        """Say yes for the operator, or note that it is to be said."""
+        """Say yes for the operator, or note that it is due."""
         if not run.question.adds or run.said("yes", self._desk.me):
             return []
         if not run.may_speak:
@@ -171,7 +171,7 @@ class Questions:
             return self._say_yes(run, is_visible=is_visible)
         except Reserved as problem:
             if actions := self._give_way(run, problem.rival):
-                # What was withdrawn stays so, whatever becomes of this one.
+                # A withdrawn question stays so, whatever happens to this one.
                 return [*actions, *self.decide(run.name, is_visible=is_visible)]
             raise
 
@@ -195,7 +195,7 @@ class Questions:
         return second is not None and bool(second.gone) and second.ending is not None
 
     def decide(self, name: bytes, *, is_visible: bool = False) -> list[Action]:
-        """Note that the operator says yes."""
+        """Note the operator's yes."""
         said = _VISIBLE if is_visible else b"yes"
         return [self._desk.save(notes={_DECIDED + name.hex(): said})]
 
@@ -228,13 +228,13 @@ class Questions:
         return [Told("lie", run.name, sentence)]
 
     def _take_history(self, run: Run) -> list[Action]:
-        """Keep what was released on lists that this member was not on."""
+        """Keep the releases of lists that this member was not on."""
         if set(run.yeses) != set(run.members):
             return []
         return self._archive(run, "history", "", is_disclosed=True)
 
     def _close(self, run: Run) -> list[Action]:
-        """Archive a question that has come to its end, with its result or without."""
+        """Archive a question that has ended, with its result or without."""
         view, ending = self.view(run), run.ending
         try:
             if ending is None and run.has_result:
@@ -270,13 +270,13 @@ class Questions:
         return [save._replace(notes=notes, forgotten=rest, archived=name)]
 
     def erase_stale(self) -> list[Action]:
-        """Erase what a crash has left of secrets that have served."""
+        """Erase used secrets that a crash has left."""
         needed = {one for run in self.runs.values() for one in self._needed(run)}
         stale = {one: None for one in self._desk.secrets if one not in needed}
         return [self._desk.save(secrets=stale)] if stale else []
 
     def _needed(self, run: Run) -> list[str]:
-        """Return the secrets from which words of a question may still be made."""
+        """Return the secrets that words of a question may still need."""
         if not run.said("yes", self._desk.me):
             return []
         held = self._desk.store.all_of(run.name)
@@ -285,10 +285,10 @@ class Questions:
         later = [chains_name(run.name, last + 1)]
         return later if last else [*later, key_name(run.name)]
 
-    # Members that are not there any more
+    # Former members
 
     def review(self, now: int) -> list[Action]:
-        """Do what follows from a list that is new."""
+        """Apply a new list."""
         here, concerned = self._lists.current, dict[bytes, None]()
         for name, run in self.runs.items():
             gone = self._gone(run)
@@ -307,7 +307,7 @@ class Questions:
 
 
 def _tell_trouble(run: Run) -> list[Action]:
-    """Say once why a question waits for this member."""
+    """Log once why a question waits for this member."""
     if run.trouble == run.told_trouble:
         return []
     run.told_trouble = run.trouble

@@ -1,10 +1,10 @@
-"""Masks that hide a member's numbers, from keys that are erased as soon as they have served.
+"""Masks that hide a member's numbers, from keys that are erased as soon as they are used.
 
 Each yes brings a fresh X25519 key. Once all have said yes, any two members derive a chain from the
-secret that their two keys share and the transcript, in which all yeses are: so no two questions
+shared secret of their two keys and the transcript, which includes all yeses: so no two questions
 have a chain in common, nor two views of one question. Each round draws its mask from the chain, and
-the chain of the next round takes its place. The key is erased once the chains are there, and a
-chain once its words are on the disk; nothing that is stolen later leads back to a mask.
+the chain of the next round takes its place. The key is erased once the chains exist, and a chain
+once its words are on the disk; nothing that is stolen later leads back to a mask.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHAIN = b"pairgossip study chain 1\x00"
 _MASK = b"pairgossip study mask 1\x00"
 _NEXT = b"pairgossip study next 1\x00"
 _NONCE = bytes(16)
-"""Each key makes one stream, so that one nonce is enough."""
+"""Each key makes one stream, so one nonce is enough."""
 _ANY = X25519PrivateKey.from_private_bytes(bytes(range(_KEY)))
 
 Chains = dict[str, bytes]
@@ -33,12 +33,12 @@ Chains = dict[str, bytes]
 
 
 def public_key(private: bytes) -> bytes:
-    """Return the public key that goes with a private one."""
+    """Return the public key of a private one."""
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
 
 def is_usable(public: bytes) -> bool:
-    """Whether a secret can be shared with a key; with one of low order everybody knows it."""
+    """Return whether a key gives a shared secret; with one of low order everybody knows it."""
     try:
         _ANY.exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError:
@@ -62,12 +62,12 @@ def derive_chains(
 
 
 def advance(chains: Chains, round_: int) -> Chains:
-    """Return the chains of the round after; they do not lead back to these."""
+    """Return the chains of the next round; they do not lead back to these."""
     return {other: _derive(chain, _NEXT + _name(round_)) for other, chain in chains.items()}
 
 
 def mask(me: str, chains: Chains, round_: int, words: int) -> Words:
-    """Return a member's mask for a round: masks of all members add up to nothing.
+    """Return a member's mask for a round: masks of all members add up to 0.
 
     The member with the lower id adds the stream of a pair, the other subtracts it.
     """

@@ -1,9 +1,9 @@
-"""The signed records of a study: everything that members say to one another for good.
+"""The signed records of a study: all binding statements of members to one another.
 
-A record is the same bytes wherever it travels, and is known by their digest. Records spread by set
-union. Each has a *slot*, in which its member may say one thing only: two different records of one
-member in one slot are proof of a lie. What a record depends on is in it by digest, so that nothing
-said about one list, question or phase can be taken for something said about another.
+A record has the same bytes wherever it travels, and is identified by their digest. Records spread
+by set union. Each has a *slot*, in which its member may sign one record only: two different records
+of one member in one slot are proof of a lie. A record holds the digests of all that it depends on,
+so no statement about one list, question or phase can be taken for one about another.
 """
 
 from __future__ import annotations
@@ -15,58 +15,58 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 DIGEST = 32
-"""Bytes of a digest."""
+"""Number of bytes of a digest."""
 VERSION = 1
-"""Version of the records' form and of the rules; members must have it in common."""
+"""Version of the records' form and of the rules; all members must have the same."""
 MOST_MEMBERS = 100
-"""Members of a study; a longer list is refused."""
+"""Largest number of members of a study; a longer list is refused."""
 LONGEST_TEXT = 60_000
-"""Characters of a question's specification; a longer one is refused."""
+"""Largest number of characters of a question's specification; a longer one is refused."""
 LONGEST_SENTENCE = 2_000
-"""Characters of a reason; a longer one is refused."""
+"""Largest number of characters of a reason; a longer one is refused."""
 MOST_PIECES = 1_000
-"""Pieces of one member's rows in a question; more are refused."""
+"""Largest number of pieces of one member's rows in a question; more are refused."""
 LONGEST_PUBLIC = 1 << 17
-"""Bytes of the clear part of a round, such as a model; a longer one is refused."""
+"""Largest clear part of a round, such as a model, in bytes; a longer one is refused."""
 LONGEST_WORDS = 1 << 23
-"""Bytes of a member's masked words in a round; longer ones are refused."""
+"""Largest size of a member's masked words in a round, in bytes; longer ones are refused."""
 MOST_ROUNDS = 1 << 12
-"""Rounds of a question; more are refused."""
+"""Largest number of rounds of a question; more are refused."""
 _PURPOSE = b"pairgossip study record 1\x00"
-"""Signed along, so that no signature made for something else is ever taken for one of these."""
+"""Part of the signed bytes, so that signatures for other purposes are never taken for these."""
 
 Digest = Annotated[bytes, msgspec.Meta(min_length=DIGEST, max_length=DIGEST)]
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 Sentence = Annotated[str, msgspec.Meta(max_length=LONGEST_SENTENCE)]
 Round = Annotated[int, msgspec.Meta(ge=0, le=MOST_ROUNDS)]
 NO_DIGEST = bytes(DIGEST)
-"""Stands for nothing before: the parent of a study's first list."""
+"""The absence of an earlier list: the parent of a study's first list."""
 
 
 class Card(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A member as the list names it."""
+    """A member's entry in the list."""
 
     id: Id
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
     certificate: Annotated[str, msgspec.Meta(max_length=4_096)]
     address: Annotated[str, msgspec.Meta(max_length=300)] | None
-    """Where it listens; None if it is the one that connects."""
+    """The address at which it listens; None if only it connects to others."""
     least_members: Annotated[int, msgspec.Meta(ge=3, le=MOST_MEMBERS)] = 3
-    """Members whose rows must be together in whatever becomes known."""
+    """The least number of members whose rows are together in any number that becomes known."""
     least_rows: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)] = 0
     least_cell: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)] = 0
-    """The least rows of a batch and of a cell; a list keeps to the largest of its cards."""
+    """The least rows of a batch and of a cell; a list uses the largest of its cards."""
 
 
 class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A version of the list of members, which exists once all that it takes have signed it."""
+    """A version of the list of members, which exists once all that it requires have signed it."""
 
     parent: Digest
-    """The digest of the list before; `NO_DIGEST` for the first."""
+    """The digest of the previous list; `NO_DIGEST` for the first."""
     members: Annotated[tuple[Card, ...], msgspec.Meta(max_length=MOST_MEMBERS)]
-    """By id."""
+    """The members, by id."""
     attempt: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)] = 0
-    """Tells it from a list of the same members that somebody will never sign."""
+    """Distinguishes it from a list of the same members that some member will never sign."""
 
     @property
     def digest(self) -> bytes:
@@ -85,13 +85,13 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
 
     @property
     def least_members(self) -> int:
-        """Members whose rows must be together in whatever becomes known."""
+        """The least number of members whose rows are together in any number that becomes known."""
         return max((card.least_members for card in self.members), default=3)
 
 
 @lru_cache(maxsize=256)
 def _digest_list(members: MemberList) -> bytes:
-    """Kept, since a liar can make lists of hundreds of kilobytes, and each is asked for often."""
+    """Cached, since a liar can make lists of hundreds of kilobytes, and each is needed often."""
     content = msgspec.msgpack.encode(members)
     return hashlib.sha256(b"pairgossip study list 1\x00" + content).digest()
 
@@ -107,7 +107,7 @@ class _Record(
     """The base of all records."""
 
     member: Id
-    """Whose word it is."""
+    """The member that signs it."""
     signature: Annotated[bytes, msgspec.Meta(max_length=64)] = b""
 
 
@@ -123,17 +123,17 @@ class Question(_Record, frozen=True, tag="question"):
     list: Digest
     """The list of members at which it is asked."""
     number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 31)]
-    """Not used by its member before."""
+    """A number that its member has not used before."""
     text: Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
     """The canonical text of the specification."""
     expires: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)]
-    """When its member will end it if it is not begun by then, in seconds since 1970."""
+    """The time at which its member ends it if it has not begun, in seconds since 1970."""
     reads: tuple[Digest, ...] = ()
     """Completed questions whose tables are added up for the answer."""
     adds: bool = True
     """Whether rows are counted for it; if not, the tables that it reads are enough."""
     repeats: Digest | None = None
-    """A question that was not finished, and whose words are contributed once more."""
+    """An unfinished question, whose words are contributed once more."""
     corrects: Digest | None = None
     """A question whose data were corrected since; results show the relation."""
 
@@ -143,7 +143,7 @@ class Piece(NamedTuple):
 
     batch: Annotated[int, msgspec.Meta(ge=1, le=MOST_PIECES)]
     rows: Annotated[int, msgspec.Meta(ge=0, lt=1 << 40)]
-    """Rounded; 0 if it adds nothing, since its rows are too few."""
+    """Rounded; 0 if it adds nothing, since it has too few rows."""
 
 
 class Yes(_Record, frozen=True, tag="yes"):
@@ -152,9 +152,9 @@ class Yes(_Record, frozen=True, tag="yes"):
     question: Digest
     list: Digest
     disclosure: Digest
-    """The digest of the words in which its operator was told what leaves."""
+    """The digest of the words shown to its operator about what leaves."""
     commitment: Digest
-    """To its rows, under a secret of its own."""
+    """A commitment to its rows, under its own secret."""
     pieces: Annotated[tuple[Piece, ...], msgspec.Meta(max_length=MOST_PIECES)]
     key: Digest
     """A fresh X25519 public key, for this question alone."""
@@ -163,7 +163,7 @@ class Yes(_Record, frozen=True, tag="yes"):
     version: Annotated[str, msgspec.Meta(max_length=64)] = ""
     """The version of the computation."""
     released: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] = 0
-    """The number of questions of which it has shown words."""
+    """The number of questions whose words it has shown."""
     seen: Annotated[dict[Id, int], msgspec.Meta(max_length=MOST_MEMBERS)] = {}
     """The largest `released` that it has seen signed by each other member."""
     totals_visible: bool = False
@@ -184,14 +184,14 @@ class Ending(_Record, frozen=True, tag="ending"):
 
 
 class Digests(_Record, frozen=True, tag="digest"):
-    """A member commits to its masked words of a round, before it knows any other's."""
+    """A member commits to its masked words of a round, before it knows any others."""
 
     question: Digest
     round: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROUNDS)]
     before: Digest
     """The transcript of all before: the list, the question, all yeses, all rounds."""
     public: Annotated[bytes, msgspec.Meta(max_length=LONGEST_PUBLIC)]
-    """The figures that the round asks for, the same at all members but for rounding."""
+    """The figures for the round's request, the same at all members except for rounding."""
     words: Digest
 
 
@@ -259,7 +259,7 @@ Slot = tuple[bytes, str, int, str]
 
 
 def topic_of(record: AnyRecord) -> bytes:
-    """Return what a record belongs to: a question, or `NO_DIGEST` for the members."""
+    """Return the topic of a record: a question, or `NO_DIGEST` for the members."""
     if isinstance(record, Question):
         return digest_of(record)
     if isinstance(record, Assent | Leave | Never | Batch):
@@ -268,7 +268,7 @@ def topic_of(record: AnyRecord) -> bytes:
 
 
 def slot_of(record: AnyRecord) -> Slot:
-    """Return where its member may say one thing only."""
+    """Return the slot of a record, in which its member may sign one record only."""
     kind, about, number = type(record).__name__.lower(), topic_of(record), 0
     match record:
         case Assent():
@@ -285,7 +285,7 @@ def slot_of(record: AnyRecord) -> Slot:
 
 
 class BadRecord(Exception):
-    """Bytes that are no record; the message says why."""
+    """Bytes that are not a record; the message has the reason."""
 
 
 def encode(record: AnyRecord) -> bytes:
@@ -297,7 +297,7 @@ _DECODER: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(AnyRecord)
 
 
 def decode(content: bytes) -> AnyRecord:
-    """Return the record of these bytes; raise `BadRecord` unless they are exactly its own."""
+    """Return the record of these bytes; raise `BadRecord` if they are not exactly its own."""
     try:
         record: AnyRecord = _DECODER.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
@@ -308,13 +308,13 @@ def decode(content: bytes) -> AnyRecord:
 
 
 def digest_of(record: AnyRecord) -> bytes:
-    """Return the name of a record; that of a question names all that belongs to it.
+    """Return the name of a record; the name of a question identifies all that belongs to it.
 
-    It is that of what is signed: another signature makes no other record.
+    It is the digest of the signed bytes: another signature makes no other record.
     """
     return hashlib.sha256(payload_of(record)).digest()
 
 
 def payload_of(record: AnyRecord) -> bytes:
-    """Return what the record's member signs."""
+    """Return the bytes that the record's member signs."""
     return _PURPOSE + encode(msgspec.structs.replace(record, signature=b""))

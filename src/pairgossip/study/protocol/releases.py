@@ -1,4 +1,4 @@
-"""Which rows may be added together at a member, with all that was released before."""
+"""The rows that may be added together at a member, given all earlier releases."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _NAMES = msgspec.msgpack.Decoder(list[str])
 
 
 class Releases:
-    """The pieces that were released, that may yet be, and that may not any more."""
+    """The pieces that were released, that may still be, and that may not any more."""
 
     def __init__(
         self, desk: Desk, lists: Lists, archive: Archive, runs: Mapping[bytes, Run]
     ) -> None:
         self._desk, self._lists, self._archive, self._runs = desk, lists, archive, runs
 
-    # Counts that betray a restored backup
+    # Counts that reveal a restored backup
 
     @property
     def count(self) -> int:
-        """The number of questions of which this member has shown words."""
+        """The number of questions whose words this member has shown."""
         return self._archive.released + sum(one.is_disclosed for one in self._runs.values())
 
     def note_seen(self, yes: Yes) -> Mapping[str, bytes | None]:
-        """Return what is to be written down of how much a member has signed to have released."""
+        """Return the note on a member's signed number of releases."""
         signed = self._signed
         if yes.released <= signed.get(yes.member, 0):
             return {}
@@ -49,7 +49,7 @@ class Releases:
         return _COUNTS.decode(self._desk.notes.get(_SEEN, b"\x80"))
 
     def seen(self, members: tuple[str, ...]) -> dict[str, int]:
-        """Return the number of questions of which each member must have shown words.
+        """Return the number of questions whose words each member must have shown.
 
         It follows from the numbers that they have signed, and from the results they have signed.
         """
@@ -72,7 +72,7 @@ class Releases:
         return [] if any(one.totals_visible >= visible for one in here) else self._desk.say(batch)
 
     def make_visible(self, offered: tuple[Piece, ...]) -> list[Action]:
-        """Announce that the totals of rows of this member's may become known by difference."""
+        """Announce that the totals of own rows may become known by difference."""
         actions, numbers = list[Action](), {piece.batch for piece in offered}
         for one in self._batches():
             if one.member == self._desk.me and one.number in numbers:
@@ -80,20 +80,20 @@ class Releases:
         return actions
 
     def is_announced(self, run: Run) -> bool:
-        """Return whether all members of a question have announced rows: no yes goes before.
+        """Return whether all members of a question have announced rows, as a yes requires.
 
-        Where nobody announces any, all that is offered is chosen.
+        If no member announces rows, all offered ones are chosen.
         """
         announced = {one.member for one in self._batches()}
         return not announced or announced.issuperset(run.members)
 
     def are_announced(self, yes: Yes) -> bool:
-        """Return whether a yes adds no rows but those of which all can know beforehand."""
+        """Return whether a yes adds only rows that all can know beforehand."""
         announced = {(one.member, one.number) for one in self._batches()}
         return not announced or pieces_of([yes]) <= announced
 
     def choose_pieces(self, name: bytes, question: Question, offer: Offer) -> tuple[Piece, ...]:
-        """Return this member's pieces with no rows in those that have to wait for others.
+        """Return this member's pieces, without rows in those that must wait for others.
 
         All members choose alike, from the rows that all have announced.
         """
@@ -123,18 +123,18 @@ class Releases:
         return self._explain_few(members, len(members), least)
 
     def note_columns(self, name: bytes, offer: Offer) -> Mapping[str, bytes | None]:
-        """Return which columns a question is about, as it is written down."""
+        """Return the note with the columns of a question."""
         if not offer.columns:
             return {}
         return {_COLUMNS + name.hex(): msgspec.msgpack.encode(sorted(offer.columns))}
 
     def forget(self, name: bytes, *, is_disclosed: bool) -> dict[str, bytes | None]:
-        """Return what is to be erased of a question that is archived: its columns are free."""
+        """Return the notes to erase for an archived question: its columns are free."""
         columns = _COLUMNS + name.hex()
         return {columns: None} if columns in self._desk.notes and not is_disclosed else {}
 
     def _taken(self, columns: frozenset[str], besides: bytes) -> Pieces:
-        """Return the pieces of which one of these columns is released, or may yet be."""
+        """Return the pieces with one of these columns released, or possibly still to be."""
         taken: set[Place] = set()
         for note, content in self._desk.notes.items():
             if note.startswith(_COLUMNS) and columns.intersection(_NAMES.decode(content)):
@@ -158,7 +158,7 @@ class Releases:
     # Once all have said yes
 
     def hinder(self, run: Run) -> str:
-        """Say why nothing can be contributed to a question to which all have said yes."""
+        """Return why nothing can be contributed to a question to which all have said yes."""
         yeses = run.yeses
         for who, yes in yeses.items():
             if (seen := yes.seen.get(self._desk.me, 0)) > self.count:
@@ -172,7 +172,7 @@ class Releases:
         return self._find_repeated(run) or self._find_difference(run)
 
     def _find_repeated(self, run: Run) -> str:
-        """Say why a question cannot be contributed to once more."""
+        """Return why a question cannot be contributed to once more."""
         repeated = run.question.repeats
         if repeated is None:
             return ""
@@ -187,7 +187,7 @@ class Releases:
         return "It repeats a question over other rows, or other members, than that was about."
 
     def _find_difference(self, run: Run) -> str:
-        """Say whose rows the differences of releases would tell, if they would."""
+        """Return whose rows the differences of releases would reveal, if any."""
         new, least = pieces_of(run.yeses.values()), self._least(run.question)
         if len(members_of(new)) < least:
             offering = sum(bool(yes.pieces) for yes in run.yeses.values())
@@ -219,7 +219,7 @@ class Releases:
         )
 
     def _before(self, besides: bytes) -> list[Pieces]:
-        """Return the pieces of all that was released, or may yet be."""
+        """Return the pieces of all releases, and of those that may still come."""
         others = [one for name, one in self._runs.items() if name != besides]
         may_be = [one for one in others if self._may_release(one)]
         return [*self._archive.releases, *(pieces_of(one.yeses.values()) for one in may_be)]

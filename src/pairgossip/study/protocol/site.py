@@ -1,7 +1,7 @@
-"""What a study asks of the machine it runs on: a decision, an offer, numbers; and what it asks for.
+"""A study's view of its machine: a decision, an offer, numbers; and the actions it requests.
 
-A site decides by its policy and by what was asked and released before, never by what its rows are:
-else its refusals could be bisected for them.
+A site decides by its policy and by earlier questions and releases, never by its rows: otherwise its
+refusals would reveal them by bisection.
 """
 
 from __future__ import annotations
@@ -35,44 +35,44 @@ class Offer(NamedTuple):
     """The part of a yes that is about a site's rows."""
 
     disclosure: bytes
-    """The digest of the words in which the operator was told what leaves."""
+    """The digest of the words shown to the operator about what leaves."""
     commitment: bytes
     pieces: tuple[Piece, ...]
     card: bytes = b""
     version: str = ""
     """The version of the computation, which all members must have in common."""
     columns: frozenset[str] = frozenset()
-    """The columns that are released of the pieces; a column always has the same name."""
+    """The columns of the pieces that are released; a column always has the same name."""
 
 
 class Site(Protocol):
     """One member's machine, as the rules of a study see it. Every method may raise `InputError`:
-    the peer then ends the question with "cannot", or says the sentence to its operator."""
+    the peer then ends the question with "cannot", or shows the sentence to its operator."""
 
     def judge(self, name: bytes, question: Question) -> Verdict:
-        """Say yes or no by policy, or ask the operator; never by what the rows are."""
+        """Return yes or no by policy, or ask the operator; never depending on the rows."""
 
     def offer(self, name: bytes, question: Question) -> Offer:
-        """Read the rows, and say what this site adds; nothing leaves yet but this."""
+        """Read the rows, and return what this site adds; nothing else leaves yet."""
 
     def make_program(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Rounds:
-        """Return the computation that all members go through; by all yeses, in order of ids."""
+        """Return the computation that all members go through; from all yeses, in order of ids."""
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
-        """Write into the record of disclosures what is shown next; durable when it returns."""
+        """Record the next disclosure; durable when it returns."""
 
     def finish(self, name: bytes, question: Question, transcript: bytes) -> None:
-        """Take up the result that all members have signed: keep the table, end the entry."""
+        """Take the result that all members have signed: keep the table, end the entry."""
 
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
-        """Note that nothing comes of a question; words of it may have been shown."""
+        """Note that a question ended without a result; words of it may have been shown."""
 
     def recall(self, name: bytes) -> Sequence[bytes]:
         """Return the archived records of a question, for a member that lacks them."""
 
 
 class Kept(NamedTuple):
-    """A record as it is kept."""
+    """A record as it is saved."""
 
     content: bytes
     is_shown: bool = True
@@ -80,30 +80,30 @@ class Kept(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Write this down, on the disk before anything after it is sent.
+    """Write this, on the disk before anything after it is sent.
 
-    In this order, so that a crash in between loses nothing: secrets that are set; all else in one
-    transaction; secrets that are erased.
+    It is written in this order, so that a crash in between loses nothing: secrets that are set; all
+    else in one transaction; secrets that are erased.
     """
 
     records: tuple[Kept, ...] = ()
-    """A record that is kept already is written again, in its old place, where it is shown now."""
+    """A saved record is written again, in its old place, if it is shown now."""
     secrets: Mapping[str, bytes | None] = {}
-    """Outside what is backed up; None erases."""
+    """Secrets, outside of backups; None erases."""
     forgotten: tuple[bytes, ...] = ()
     """Digests of records that are not needed any more, such as others' words."""
     notes: Mapping[str, bytes | None] = {}
-    """Anything else by name, such as who is accepted by hand; None erases."""
+    """All other facts by name, such as members accepted by hand; None erases."""
     archived: bytes | None = None
-    """A question that has come to its end: what is left of its records once those forgotten are
-    gone is kept where it is not loaded any more, but for `Site.recall`."""
+    """A question that has ended: after `forgotten` ones are dropped, its records are kept for
+    `Site.recall`, and not loaded any more."""
 
 
 class State(NamedTuple):
-    """All that a study has saved, as it is loaded."""
+    """All saved facts of a study, as they are loaded."""
 
     records: tuple[Kept, ...] = ()
-    """In the order in which they were saved first; none of archived questions."""
+    """The records in the order in which they were first saved; none of archived questions."""
     secrets: Mapping[str, bytes] = {}
     notes: Mapping[str, bytes] = {}
 
@@ -126,7 +126,7 @@ class Reconnect(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Something that operators should hear of."""
+    """News for operators."""
 
     event: str
     question: bytes | None = None

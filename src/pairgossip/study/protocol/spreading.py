@@ -1,16 +1,15 @@
-"""How records get from member to member: set union of what each may see, topic by topic.
+"""The spread of records between members: set union of those that each may see, topic by topic.
 
-At every contact a member tells each other member a fingerprint of each topic that both may see.
-Where fingerprints differ, the one that hears of it sends the digests of its records (`Ids`); the
-other gives what is missing there and wants what is missing here. New records of one's own are given
-to all at once, so that usually nothing has to be asked for. Union does not mind loss, repetition,
-reordering or restarts.
+At every contact a member sends each other member a fingerprint of each topic that both may see. If
+fingerprints differ, the receiver sends the digests of its records (`Ids`); the sender gives the
+missing records and requests those that it lacks. Own new records are given to all at once, so
+usually nothing has to be requested. Union tolerates loss, repetition, reordering and restarts.
 
-A topic that is archived is not told of any more. Whoever still tells of it is sent what is left of
-it, and that it is over. What is archived is compared as a whole, for members that came later: they
-get the questions and yeses, of which they must know what was released before.
+Archived topics are not in fingerprints any more. A member that still has one gets its remaining
+records, and the fact that it has ended. The archive is compared as a whole, for members that came
+later: they get the questions and yeses, whose releases they must know.
 
-What a member gets in answer between two contacts is bounded in bytes, however often it asks.
+The answers to a member between two contacts are bounded in bytes, however often it asks.
 """
 
 from __future__ import annotations
@@ -27,18 +26,19 @@ from pairgossip.study.protocol.records import LONGEST_WORDS, VERSION, Digest, de
 from pairgossip.study.protocol.site import Action, Send
 
 LONGEST_FRAME = 1 << 20
-"""Bytes of a frame, unless it gives one record alone; a longer one is refused."""
+"""Largest size of a frame, in bytes, if it does not give one record alone; a longer one is
+refused."""
 _LONGEST_GIVE = LONGEST_WORDS + 1_024
 _MOST_TOPICS = 1 << 13
-"""Topics and digests in a frame; more are refused, or told later."""
+"""Largest number of topics or digests in a frame; more are refused, or sent later."""
 _MOST_DIGESTS = 1 << 14
 _MOST_BYTES = 1 << 22
 """Bytes of answers to a member between two contacts; the record that exceeds them is the last."""
 _MOST_REPEATS = 3
-"""Times that it is sent the same record, or that others are asked for one, between two contacts."""
+"""Times that a member is sent the same record, or others are asked for one, between contacts."""
 _SESSION = 8
 _MOST_STRANGE = 256
-"""Topics unknown here that a member is asked for at once."""
+"""Largest number of topics unknown here that a member is asked for at once."""
 ARCHIVE = b"\xff" * 32
 """The topic that stands for the names of all archived questions."""
 
@@ -58,22 +58,22 @@ class Have(_Frame, frozen=True, tag="have"):
     session: _Print
     """Drawn at each start of the sender."""
     heard: _Print
-    """The receiver's, as the sender has heard it: so no frame from before a start is taken for an
-    answer after it."""
+    """The receiver's session, as the sender has heard it: so a frame from before a start is never
+    taken for an answer after it."""
 
 
 class Ids(_Frame, frozen=True, tag="ids"):
-    """The digests of all that a member has of a topic."""
+    """The digests of all records of a topic that a member has."""
 
     topic: Digest
     digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
     is_over: bool
-    """Whether the topic is archived there, so that it wants nothing more of it."""
+    """Whether the topic is archived there, so that its member needs no more of it."""
     heard: _Print
 
 
 class Want(_Frame, frozen=True, tag="want"):
-    """The digests of records that a member asks for; of the archive, names of questions."""
+    """The digests of records that a member requests; for the archive, names of questions."""
 
     topic: Digest
     digests: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=_MOST_DIGESTS)]
@@ -90,7 +90,7 @@ _DECODER: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Have | Ids | Wa
 
 
 def decode_frame(frame: bytes) -> Have | Ids | Want | Give | None:
-    """Return what is in a frame; None for bytes that are not a frame."""
+    """Return the contents of a frame; None for bytes that are not a frame."""
     if len(frame) > _LONGEST_GIVE:
         return None
     try:
@@ -107,7 +107,7 @@ def encode_frame(message: Have | Ids | Want | Give) -> bytes:
 
 
 class Spreading:
-    """All that this member tells others, asks them for, and gives them."""
+    """All messages of this member to others: fingerprints, requests and records."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Spreading:
         self._asked: Counter[bytes] = Counter()
 
     def contact(self, others: Sequence[str]) -> list[Action]:
-        """Tell all others what is here."""
+        """Send all others the fingerprints of this member's topics."""
         self._spent.clear()
         self._given.clear()
         self._asked.clear()
@@ -141,7 +141,7 @@ class Spreading:
         return hashlib.sha256(b"".join(sorted(self._names(other)))).digest()[:16]
 
     def publish(self, held: Held, others: Iterable[str]) -> list[Action]:
-        """Give a new record to all who may see its topic."""
+        """Give a new record to all that may see its topic."""
         frame = encode_frame(Give((held.content,)))
         return [Send(other, frame) for other in others]
 
@@ -170,17 +170,18 @@ class Spreading:
         return Ids(topic, tuple(digests)[:_MOST_DIGESTS], is_over, heard)
 
     def is_fresh(self, message: Have | Ids | Want) -> bool:
-        """Whether a frame was sent after this member had been heard of since its start."""
+        """Return whether a frame was sent after its sender had heard this member since its
+        start."""
         return message.heard == self._session
 
     def _tell_over(self, sender: str, topic: bytes) -> list[Action]:
-        """Say that a topic is over, or that nothing of it is here."""
+        """Send that a topic has ended, or that there are no records of it here."""
         left = self._recall(sender, topic)
         digests = () if left is None else tuple(map(_digest, left))
         return self._send(sender, self._ids(sender, topic, digests, is_over=left is not None))
 
     def answer_ids(self, sender: str, ids: Ids) -> list[Action]:
-        """Give what is missing there, and want what is missing here."""
+        """Give the records that are missing there, and request those missing here."""
         if self._has_enough(sender):
             return []
         if ids.topic == ARCHIVE:
@@ -198,7 +199,7 @@ class Spreading:
         return answers + self._want(sender, ids.topic, lacking_here)
 
     def answer_want(self, sender: str, want: Want) -> list[Action]:
-        """Give what is asked for."""
+        """Give the requested records."""
         if self._has_enough(sender):
             return []
         wanted = set(want.digests)
@@ -213,7 +214,7 @@ class Spreading:
         return self.give(sender, [one.content for one in held if one.is_shown])
 
     def _want(self, sender: str, topic: bytes, digests: Sequence[bytes]) -> list[Action]:
-        """Ask for records that few others were asked for; one that sends none blocks nobody."""
+        """Request records that few others were asked for; one that sends none blocks nobody."""
         asked = [one for one in digests if self._asked[one] < _MOST_REPEATS]
         if not asked:
             return []
@@ -236,7 +237,7 @@ class Spreading:
         return answers + (self._send(sender, Give(tuple(together))) if together else [])
 
     def _send(self, sender: str, message: Have | Ids | Want | Give) -> list[Action]:
-        """Send an answer, unless its receiver was sent too much since the last contact."""
+        """Send an answer, if its receiver was not sent too much since the last contact."""
         if self._has_enough(sender):
             return []
         frame = encode_frame(message)
@@ -244,7 +245,7 @@ class Spreading:
         return [Send(sender, frame)]
 
     def _has_enough(self, sender: str) -> bool:
-        """Whether a member gets no more before the next contact, so that nothing is looked up."""
+        """Return whether a member gets no more before the next contact, so nothing is looked up."""
         return self._spent[sender] > _MOST_BYTES
 
 

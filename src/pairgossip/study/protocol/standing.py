@@ -1,4 +1,4 @@
-"""Where a question stands: what follows from its records, and nothing else."""
+"""The state of a question, which follows from its records alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Phase = Literal["asked", "digests", "echoes", "words", "rows", "statements", "do
 
 
 class Ended(NamedTuple):
-    """Why a question has no result."""
+    """The reason why a question has no result."""
 
     kind: EndingKind | Literal["lie", "left", "unfinished"]
-    """"left": a member is not on the list any more; "unfinished": whatever has
-    ended it, words of this member's were shown."""
+    """"left": a member is not on the list any more; "unfinished": this member's words were
+    shown, whatever has ended it."""
     who: str
     """The id of the member that has ended it, or is the reason."""
     because: str
@@ -47,7 +47,7 @@ class Progress(NamedTuple):
 
 
 class Standing:
-    """One question's records, and what they tell."""
+    """One question's records, and its state."""
 
     def __init__(
         self,
@@ -60,30 +60,30 @@ class Standing:
         self.name, self.question, self.members = name, question, members
         self._desk, self._me, self._hinder = desk, desk.me, hinder
         self.gone: frozenset[str] = frozenset()
-        """Members that are not on this member's present list any more. Others may not wait for what
-        is still awaited, so that nothing comes of it but where words were shown."""
+        """Members that are not on this member's present list any more. Others may not wait for
+        their missing records, so the question has no result, except where words were shown."""
         self.may_speak = True
-        """Whether this member may sign anything new: after a start not before a neighbor has shown
-        that it knows of nothing that this member has forgotten."""
+        """Whether this member may sign anything new: after a start, only once a neighbor has shown
+        that it has no record that this member has forgotten."""
         self.trouble = self.told_trouble = ""
-        """Why this member's words cannot be shown for now, such as a full disk."""
+        """The reason why this member's words cannot be shown now, such as a full disk."""
         self._last_shown = 0
         self.note_shown()
         self.round = 0
         self.transcript = b""
         self.is_done = False
         self.travels = False
-        """Whether rows travel by now, until all have signed: any member can end that."""
+        """Whether rows travel now, until all have signed: any member can end that."""
         self._program: Rounds | None = None
         self._ask: Ask | None = None
         self._attempt = 0
         self._has_repeated = False
         self._failure = ""
 
-    # What is there
+    # The records
 
     def said(self, kind: str, member: str, number: int = 0) -> list[Held]:
-        """Return what a member has said of a kind: nothing, one thing, or two."""
+        """Return a member's records of a kind: none, one, or two."""
         return self._desk.store.said(self.name, (self.name, kind, number, member))
 
     def _first(self, kind: str, number: int = 0) -> dict[str, Held]:
@@ -93,7 +93,7 @@ class Standing:
 
     @property
     def yeses(self) -> dict[str, Yes]:
-        """All yeses that are there."""
+        """All yeses received so far."""
         return {one: held.record for one, held in self._first("yes").items()}
 
     def _digests(self) -> dict[str, Held]:
@@ -118,7 +118,7 @@ class Standing:
         )
 
     def _those(self, kind: str, number: int, is_it: Callable[[Any], bool]) -> dict[str, Held]:
-        """Return the first record of each member that is as it must be to be counted."""
+        """Return the first record of each member that meets the condition."""
         found: dict[str, Held] = {}
         for one in self.members:
             for held in self.said(kind, one, number):
@@ -130,12 +130,12 @@ class Standing:
         return len(found) == len(self.members)
 
     def has_echoed(self, member: str, since: int = 1) -> bool:
-        """Whether a member has signed the commitments to a round, this one or a later."""
+        """Return whether a member has signed the commitments to a round, this one or a later."""
         return any(self.said("echo", member, one) for one in range(since, self.round + 2))
 
     @property
     def _states(self) -> bool:
-        """Whether the result is known and to be signed."""
+        """Whether the result is known and must be signed."""
         return self._ask is not None and self._ask.kind is Kind.STATEMENT
 
     @property
@@ -150,24 +150,24 @@ class Standing:
 
     @property
     def has_result(self) -> bool:
-        """Whether this member has come to the result by itself."""
+        """Whether this member has computed the result."""
         return self._states
 
     @property
     def is_committed(self) -> bool:
-        """Whether this member's words of the present round are shown: nothing takes them back."""
+        """Whether this member's words of the present round are shown, which cannot be undone."""
         is_shown = self._states or self.round <= self._last_shown > 0
         return self.question.adds and is_shown and not self.travels
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing can come of the question any more, whatever others say."""
+        """Whether the question can have no result any more, whatever others sign."""
         ending = self.ending
         is_stuck = bool(self._failure) or (self._states and self._find_ending() is not None)
         return ending is not None and (is_stuck or not self.is_committed)
 
     def is_committed_to(self, words: Words) -> bool:
-        """Whether words are those that their member has committed to."""
+        """Return whether words are those that their member has committed to."""
         commitments = self.said("digests", words.member, words.round)
         hashed, is_present = hash_of(words.words), words.round == self.round
         size = self._ask.words if self._ask is not None and is_present else None
@@ -215,7 +215,7 @@ class Standing:
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """Whose records are missing in the present phase."""
+        """The members whose records are missing in the present phase."""
         if self.is_done:
             return ()
         if self.round == 0:
@@ -232,7 +232,7 @@ class Standing:
 
     @property
     def lie(self) -> tuple[str, str] | None:
-        """Who has contradicted itself, and in what."""
+        """The member that has contradicted itself, and the kind of its records."""
         for who, kind in self._desk.store.liars(self.name).items():
             if kind != "yes" and who in self.members:
                 return who, kind
@@ -248,7 +248,7 @@ class Standing:
 
     @property
     def ending(self) -> Ended | None:
-        """Why there will be no result, as far as is known; None if there may be one."""
+        """The reason why there will be no result, as far as is known; None if there may be one."""
         if self.is_done:
             return None
         found = self._find_ending()
@@ -276,7 +276,7 @@ class Standing:
         return next(twice, None)
 
     def _counts(self, ending: Ending) -> bool:
-        """Whether an ending stops the present phase."""
+        """Return whether an ending stops the present phase."""
         if self._states and self.question.adds and not self.travels:
             # Too late for a decision; a member that cannot compute the result has none to sign.
             return ending.kind == "cannot" and ending.round <= self.round

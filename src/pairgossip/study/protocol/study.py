@@ -1,11 +1,11 @@
 """A study at one member: its list of members, and all its questions, without any input or output.
 
-Events return actions, which are to be carried out in their order. Nothing that others send raises;
-what the operator requests raises `InputError` where it cannot be.
+Events return actions, which must be carried out in order. No message from others raises; a request
+of the operator raises `InputError` if it cannot be carried out.
 
-A question that has come to its end is archived: one line of it stays in memory, and what is left of
-its records is kept where `Site.recall` finds it, for members that still ask. So neither memory nor
-frames nor the start grow with the number of questions but by those lines.
+A question that has ended is archived: one line of it stays in memory, and its remaining records are
+kept for `Site.recall`, for members that still request them. So neither memory nor frames nor the
+start grow with the number of questions, except by those lines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from pairgossip.study.protocol.standing import Ended, Phase, Progress
 __all__ = ["Ended", "Keys", "Phase", "Progress", "Study"]
 
 LEAST_MEMBERS = 3
-"""Members that an operator has accepted by hand, this one among them, before anything is asked."""
+"""Least number of members that an operator has accepted by hand, this one included, for
+questions."""
 _GRACE = 60
 """Seconds after which others end a question that its member should have ended as expired."""
 _LARGEST_NUMBER = (1 << 31) - 1
@@ -89,7 +90,8 @@ class Study:
 
     @property
     def halted(self) -> str | None:
-        """Why this peer has stopped for good; None unless its folder is a restored backup."""
+        """The reason why this peer has stopped for good; None if its folder is not a restored
+        backup."""
         return self._desk.halted
 
     @property
@@ -109,27 +111,27 @@ class Study:
 
     @property
     def lists(self) -> Lists:
-        """All that is known of lists: who is accepted, who has signed which."""
+        """All facts about lists: the accepted members, and the signatures of each list."""
         return self._lists
 
     @property
     def archived(self) -> dict[bytes, Line]:
-        """Questions that have come to their end, by name."""
+        """Questions that have ended, by name."""
         return self._archive.lines
 
     @property
     def accepted(self) -> tuple[Card, ...]:
-        """Whom this operator has accepted by hand, and not evicted."""
+        """The members that this operator has accepted by hand, and not evicted."""
         evicted = self._lists.evicted
         return tuple(one for one in self._lists.accepted.values() if one.id not in evicted)
 
     @property
     def questions(self) -> tuple[Progress, ...]:
-        """The last questions that have come to their end, and all that have not."""
+        """The last questions that have ended, and all that have not."""
         return (*self._questions.past, *map(self._questions.view, self._runs.values()))
 
     def question(self, name: bytes) -> Progress | None:
-        """Return how far a question is; None if it is unknown, or has long been archived."""
+        """Return the state of a question; None if it is unknown, or has long been archived."""
         if name in self._runs:
             return self._questions.view(self._runs[name])
         return next((one for one in self._questions.past if one.name == name), None)
@@ -149,7 +151,7 @@ class Study:
         return self._hearing.receive(sender, frame, now)
 
     def contact(self, now: int) -> Sequence[Action]:
-        """Tell all others what is known here: every few seconds, and after `ContactSoon`."""
+        """Send fingerprints to all others: every few seconds, and after `ContactSoon`."""
         if self.halted is not None:
             return []
         stuck = [one for one, run in self._runs.items() if run.trouble]
@@ -159,7 +161,7 @@ class Study:
         return [*actions, *self._spreading.contact(self._audience.others())]
 
     def tick(self, now: int) -> Sequence[Action]:
-        """End questions that have expired before this member has echoed; try those that wait."""
+        """End questions that have expired before this member has echoed; try pending ones."""
         if self.halted is not None:
             return []
         late = [run for run in self._runs.values() if self._is_late(run, now)]
@@ -184,7 +186,7 @@ class Study:
         return [*self._lists.accept(card), *self._audience.follow_lists(0)]
 
     def propose(self) -> Sequence[Action]:
-        """Sign the list of all whom this operator has accepted, unless one waits for that."""
+        """Sign the list of all that this operator has accepted, if none is pending for that."""
         return [*self._lists.propose(), *self._audience.follow_lists(0)]
 
     def evict(self, member: str) -> Sequence[Action]:
@@ -209,8 +211,8 @@ class Study:
     ) -> tuple[bytes, Sequence[Action]]:
         """Ask all members, and say yes; return the question's name, too.
 
-        With ``note_visible``, which the site notes the name by, this is so even where differences
-        tell this member's numbers.
+        With ``note_visible``, by which the site notes the name, this is done even where differences
+        reveal this member's numbers.
         """
         if expires <= now:
             raise InputError("The question would have expired before it is asked: give it time.")
@@ -280,7 +282,7 @@ class Study:
         return max([min(now, _LARGEST_NUMBER - (1 << 20)), *used], default=0) + 1
 
     def accept(self, name: bytes, *, is_visible: bool = False) -> Sequence[Action]:
-        """Say yes; if visible, even where differences tell this member's numbers."""
+        """Say yes; with ``visible``, even where differences reveal this member's numbers."""
         run = self._find_open(name)
         accepted = self._questions.accept(run, is_visible=is_visible)
         return [*accepted, *self._questions.go_on([name], 0)]
@@ -293,14 +295,14 @@ class Study:
         return self._end(run, "no", because)
 
     def withdraw(self, name: bytes, because: str) -> Sequence[Action]:
-        """End a question of one's own."""
+        """End an own question."""
         run = self._find_open(name)
         if run.question.member != self._desk.me:
             raise InputError("Another member has asked this: refuse it instead.")
         return self._end(run, "withdrawn", because)
 
     def go_on(self, name: bytes, now: int) -> Sequence[Action]:
-        """Look at a question again, of which the site has something new to say."""
+        """Continue with a question for which the site has news."""
         return self._questions.go_on([name], now)
 
     def _end(self, run: Run, kind: str, because: str) -> Sequence[Action]:
@@ -317,7 +319,7 @@ class Study:
     def announce(
         self, number: int, rows: int, commitment: bytes, *, totals_visible: bool = False
     ) -> Sequence[Action]:
-        """Announce rows of this member's to all others, before they are asked about; once."""
+        """Announce own rows to all others, once, before questions about them."""
         releases = self._questions.releases
         return releases.announce(number, rows, commitment, visible=totals_visible)
 

@@ -1,1 +1,1 @@
-"""Questions whose rows travel between members, as a study goes through them."""
+"""Questions whose rows travel between members, within a study."""

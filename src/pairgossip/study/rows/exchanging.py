@@ -2,12 +2,12 @@
 
 The exchange itself is that of `pairgossip.peer.protocol.exchange`, with everything that names its
 run bound to the question: records are signed for the digest of all yeses, frames carry it, and only
-members of the question's list are heard. Who takes part is decided by the study alone: notices of
-other generations, by which peers evict each other elsewhere, are refused.
+members of the question's list are heard. The study alone decides who takes part: notices of other
+generations, by which peers evict each other elsewhere, are refused.
 
-The state lies in a folder of its own that backups leave out, since it holds others' rows. That it
-was begun is noted in the study's journal, so that a folder that is missing is known to be lost and
-is not begun anew: offers of before would be made again. In the end it is overwritten and removed.
+The state is in a separate folder that backups leave out, since it holds others' rows. Its start is
+noted in the study's journal, so a missing folder is known to be lost and is not begun again:
+earlier offers would be made twice. In the end it is overwritten and removed.
 """
 
 from __future__ import annotations
@@ -49,24 +49,25 @@ from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.study.rows.journey import Journey, OwnEstimate
 
 TAG = b"\xc1"
-"""Begins a frame of an exchange; MessagePack, which the study's own frames are, never does."""
+"""The first byte of an exchange's frame; MessagePack, as in the study's own frames, never has
+it."""
 RUN = 32
-"""Bytes that name the run a frame belongs to."""
+"""Number of bytes that name the run of a frame."""
 _LARGEST_SEEN = 1 << 24
-"""Bytes of what was seen on the way; a longer file is refused."""
+"""Largest size of the facts about the way, in bytes; a longer file is refused."""
 BACKUP = (
     "This peer's state of the exchange is gone, or an earlier one, as in a restored backup: going "
     "on would count rows twice. Ask again."
 )
 _STATE, _SEEN = "state.sqlite", "seen.json"
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Not to be backed up: others' rows.\n"
-"""By this, programs that make backups leave the folder out (bford.info/cachedir)."""
+"""The mark by which backup programs leave the folder out (bford.info/cachedir)."""
 
 SendFrame = Callable[[str, bytes], None]
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """Facts of the way so far, so that a restart does not forget them."""
+    """Facts about the way so far, kept for restarts."""
 
     masses: MassHistory
     met: tuple[str, ...]
@@ -78,9 +79,9 @@ class ExchangeQuestion:
     Parameters
     ----------
     journey, identity
-        The question, all of whose members have told how many rows they have, and who this is.
+        The question, whose members have all told their numbers of rows, and this member.
     folder
-        Where the state is kept; it is made unless the exchange was begun before.
+        The folder of the state; it is made if the exchange has not begun before.
     send
         Sends a frame to a member.
     """
@@ -112,15 +113,15 @@ class ExchangeQuestion:
         self._runtime = ExchangeRuntime(self._exchange, self, self, chance, rate)
 
     def start(self, now: float) -> None:
-        """Begin, or go on after a restart."""
+        """Begin, or continue after a restart."""
         self._runtime.start(now)
 
     def due(self) -> float:
-        """When `advance` is to be called next."""
+        """The time of the next call of `advance`."""
         return self._runtime.due()
 
     def advance(self, now: float) -> None:
-        """Do what is due."""
+        """Do all due work."""
         if now >= self._runtime.due():
             self._runtime.advance(now)
 
@@ -138,13 +139,13 @@ class ExchangeQuestion:
             self.journey.failure = BACKUP
 
     def lose(self, members: Iterable[str]) -> None:
-        """Take note of connections that are gone."""
+        """Note that connections are gone."""
         self._exchange.away |= set(members)
 
-    # What the runtime asks for: a journal and a link
+    # Functions for the runtime: a journal and a link
 
     def save(self, change: Save) -> None:
-        """Write a change down, and learn from it how sure the estimate is."""
+        """Write a change, and learn from it how sure the estimate is."""
         self._journal.save(change)
         self._uncertainty.observe(change.state, change.nodes)
         rows = range(len(change.state.nodes)) if change.everything else change.nodes
@@ -154,10 +155,10 @@ class ExchangeQuestion:
         """Send a frame with the name of its run."""
         self._send(to, TAG + self.journey.run + frame)
 
-    # What comes of it
+    # The results
 
     def look(self) -> OwnEstimate:
-        """Return the estimate as it is now; what was seen on the way is kept."""
+        """Return the present estimate; facts about the way are kept."""
         journey, state = self.journey, self._exchange.state
         spec, context = journey.spec, self._context
         covers = coverage(context, self._met)
@@ -176,7 +177,7 @@ class ExchangeQuestion:
         )
 
     def should_stop(self) -> bool:
-        """Return whether what the question asks for is reached."""
+        """Return whether the question's end is reached."""
         state, stop, population = self._exchange.state, self.journey.spec.stop, None
         if stop is not None and stop.enough:
             readout = readout_of(self._context, state)
@@ -184,12 +185,12 @@ class ExchangeQuestion:
         return self._uncertainty.should_stop(stop, population)
 
     def close(self) -> None:
-        """Let go of the state, which stays."""
+        """Release the state, which stays."""
         self._journal.close()
 
 
 def make_run(journey: Journey, identity: Identity) -> PeerContext:
-    """Return what the exchange of a question goes by: its list, its rows, and its name."""
+    """Return the run of a question's exchange: its list, its rows, and its name."""
     counts = journey.counts
     assert counts is not None
     cards = journey.members.cards

@@ -1,9 +1,9 @@
-"""A question whose rows travel, as a member goes through it, and what comes of it: an estimate.
+"""A question whose rows travel, as one member sees it, and its result: an estimate.
 
 The rounds of a study bring members to the point where rows may leave, and no further: all yeses,
 and one sum whose words are shown only after all have signed the same set. In that sum each member
-has a place of its own, in which it tells how many rows it has, so that nobody learns the number
-before all are bound. From then on rows travel until the member signs that it has enough.
+has its own place for its number of rows, so nobody learns the number before all are bound. From
+then on rows travel until the member signs that it has enough.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pairgossip.study.protocol.records import MemberList, Piece, Yes, digest_of
 from pairgossip.text import join_names
 
 _LARGEST = 1 << 22
-"""Bytes of a kept estimate; a longer one is refused."""
+"""Largest size of a kept estimate, in bytes; a longer one is refused."""
 _PURPOSE = b"pairgossip study rows 1\x00"
 
 
@@ -42,16 +42,17 @@ class OwnEstimate(Errors, frozen=True, kw_only=True):
     specification: str
     """The canonical text of the question."""
     estimate: tuple[float, ...] | None
-    """The statistic as the only entry, or a model's parameters; None before there is any."""
+    """The statistic as the only entry, or a model's parameters; None before there is an
+    estimate."""
     exchanges: int
     met: int
-    """Members of which a row has passed by, this one among them."""
+    """The number of members whose rows have passed by, this one included."""
     members: int
     rows: int
     """The number of rows of all members."""
     updated: float
     is_final: bool = False
-    """Whether rows do not travel any more, and those of others are erased here."""
+    """Whether rows have stopped traveling, and those of others are erased here."""
     labels: tuple[float, ...] = ()
     """The labels of this member's rows."""
 
@@ -63,15 +64,15 @@ class Journey:
     Parameters
     ----------
     name, spec, expires
-        The question's name, what it asks, and when it ends in any case.
+        The question's name, its specification, and the time at which it ends in any case.
     members
-        The list at which it was asked: rows travel between these alone.
+        The list at which it was asked: rows travel only between these members.
     me, rows
         The id of this member, and its rows as they travel.
     yeses
-        Those of all members, which everything is bound to.
+        The yeses of all members, to which everything is bound.
     draws
-        Gives secret bytes for a run, the same again for the same run.
+        Gives secret bytes for a run: the same bytes for the same run.
     """
 
     name: bytes
@@ -87,10 +88,10 @@ class Journey:
     has_enough: bool = False
     """Whether this member may sign that it has exchanged enough."""
     failure: str = ""
-    """Why this member cannot go on, which ends the question for all."""
+    """The reason why this member cannot continue, which ends the question for all."""
     estimate: OwnEstimate | None = None
     run: bytes = field(init=False)
-    """The digest of all yeses: rows signed for one run are worth nothing in any other."""
+    """The digest of all yeses: rows signed for one run are worthless in any other."""
 
     def __post_init__(self) -> None:
         said = b"".join(digest_of(self.yeses[one]) for one in self.members.ids)
@@ -103,7 +104,7 @@ class Journey:
         return [piece for piece in self.yeses[member].pieces if piece.rows]
 
     def check(self, member: str, rows: int) -> None:
-        """Raise `Disagreement` for a number of rows that does not go with the member's yes."""
+        """Raise `Disagreement` for a number of rows that contradicts the member's yes."""
         pieces = self._pieces(member)
         least = sum(piece.rows for piece in pieces)
         if not least <= rows <= min(least + (SIZE_STEP - 1) * len(pieces), MOST_TRAVELING):
@@ -120,10 +121,10 @@ class RowsProgram:
         self._public: bytes | None = None
         """The bytes that all sign in the end; None before each member's rows are known."""
         self._is_asked = False
-        """Whether rows were asked for: they are, if only to be told that it is too late."""
+        """Whether rows were asked for: they are, even if only to learn that it is too late."""
 
     def ask(self) -> Ask:
-        """Return what comes next: a sum, the exchange itself, or the statement."""
+        """Return the next step: a sum, the exchange itself, or the statement."""
         if self._journey.failure:
             raise InputError(self._journey.failure)
         if self._public is None:
@@ -134,20 +135,20 @@ class RowsProgram:
         return Ask(Kind.EXCHANGE, self._public)
 
     def contribute(self, ask: Ask) -> Words:
-        """Tell how many rows this member has, in its own place."""
+        """Return this member's number of rows, in its own place."""
         words = np.zeros(ask.words, dtype=np.uint64)
         words[self._journey.members.ids.index(self._journey.me)] = len(self._journey.rows)
         return words
 
     def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
-        """Ask as another member does, which is as this one does."""
+        """Ask what another member asks, which is the same as this one."""
         ask = self.ask()
         if ask.public != public:
             raise Disagreement("a member asks for something else")
         return ask
 
     def take(self, ask: Ask, total: Words) -> None:
-        """Take note of how many rows members have; refuse what they cannot have."""
+        """Note the numbers of rows of members; refuse impossible ones."""
         if ask.kind is not Kind.SUM:
             return
         journey = self._journey
@@ -161,14 +162,14 @@ class RowsProgram:
 
 
 def keep_estimate(results: Path, name: bytes, estimate: OwnEstimate) -> None:
-    """Keep what this member has found; for good once it is final."""
+    """Keep this member's estimate; for good once it is final."""
     results.mkdir(mode=0o700, exist_ok=True)
     content = msgspec.json.encode(estimate)
     files.replace(_path(results, name), content, durable=estimate.is_final)
 
 
 def read_estimate(results: Path, name: bytes) -> OwnEstimate | None:
-    """Return what this member has found by exchanging rows; None if there is nothing."""
+    """Return this member's estimate from exchanging rows; None if there is none."""
     path = _path(results, name)
     if not path.exists():
         return None

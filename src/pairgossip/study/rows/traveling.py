@@ -1,4 +1,4 @@
-"""When rows of a study's questions travel: which exchange begins, goes on and ends at a member."""
+"""The travel of rows for a study's questions: exchanges begin, continue and end at a member."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pairgossip.study.service.assembly import StudyParts
 
 _ROOM = "rows"
-"""The room of notes on exchanges, by their questions: "begun", or "over" before the question is."""
+"""The room of notes on exchanges, by question: "begun", or "over" before the question ends."""
 _LOOK = 1.0
-"""Seconds between two looks at the estimate."""
+"""Seconds between two readings of the estimate."""
 _NO_STATE = "This peer could not begin to exchange rows: its operator finds the cause in its log."
 _BY_RELAY = "This site meets the others at a relay, and rows never travel by one."
 _LEFT = "A member of its list is not on the list any more: ask again."
@@ -29,7 +29,7 @@ _LEFT = "A member of its list is not on the list any more: ask again."
 
 @dataclass
 class TravelingRows:
-    """All questions of a member whose rows travel now: one, but for moments in between.
+    """All questions of a member whose rows travel now: one, except for moments in between.
 
     Parameters
     ----------
@@ -53,16 +53,16 @@ class TravelingRows:
         self._noted = {bytes.fromhex(name): content for name, content in kept.items()}
 
     def due(self) -> float:
-        """When `advance` is to be called next."""
+        """The time of the next call of `advance`."""
         return min((one.due() for one in self._running.values()), default=float("inf"))
 
     def advance(self, now: float) -> None:
-        """Do what is due."""
+        """Do all due work."""
         for one in self._running.values():
             one.advance(now)
 
     def takes(self, sender: str, frame: bytes, now: float) -> bool:
-        """Return whether a frame is of an exchange; it is heard if that runs, and of a member."""
+        """Return whether a frame is of an exchange; it is heard if that runs, and from a member."""
         if frame[:1] != TAG:
             return False
         run, content = frame[1 : 1 + RUN], frame[1 + RUN :]
@@ -72,7 +72,7 @@ class TravelingRows:
         return True
 
     def follow(self, now: float, connected: set[str]) -> list[bytes]:
-        """Begin and end what is to be; return the questions of which there is something new."""
+        """Begin and end exchanges; return the questions with news."""
         lost, self._connected = self._connected - connected, frozenset(connected)
         for one in self._running.values():
             one.lose(lost)
@@ -81,11 +81,11 @@ class TravelingRows:
         journeys = self.parts.site.journeys
         for name in [*self._noted]:
             if name not in journeys and self._find(name) is None:
-                self._erase(name)  # it came to its end just before a crash
+                self._erase(name)  # it ended just before a crash
         return [one.name for one in [*journeys.values()] if self._follow(one, now, is_due)]
 
     def _follow(self, journey: Journey, now: float, is_due: bool) -> bool:
-        """Begin, look at, or end one exchange; return whether the study is to hear of it."""
+        """Begin, read, or end one exchange; return whether the study must hear of it."""
         before = journey.has_enough, journey.failure
         progress, running = self._find(journey.name), self._running.get(journey.name)
         if self._is_over(journey, progress):
@@ -97,7 +97,7 @@ class TravelingRows:
         return (journey.has_enough, journey.failure) != before
 
     def _find(self, name: bytes) -> Progress | None:
-        """Return how far a question is that has not come to its end."""
+        """Return the state of a question that has not ended."""
         progress = self.parts.study.question(name)
         is_over = progress is None or progress.ending is not None or progress.phase == "done"
         return None if is_over else progress
@@ -141,7 +141,7 @@ class TravelingRows:
         keep_estimate(self.parts.home.results, journey.name, journey.estimate)
 
     def _end(self, journey: Journey, progress: Progress | None) -> None:
-        """Keep the estimate for good, and erase what is here of others' rows."""
+        """Keep the estimate for good, and erase the rows of others."""
         if (running := self._running.pop(journey.name, None)) is not None:
             self._keep(journey, running)
             running.close()
@@ -169,7 +169,7 @@ class TravelingRows:
         return self.parts.home.folder / "rows" / name.hex()
 
     def close(self) -> None:
-        """Let go of all states; they stay, and go on after the next start."""
+        """Release all states; they stay, and continue after the next start."""
         for one in self._running.values():
             self._keep(one.journey, one)
             one.close()

@@ -1,4 +1,4 @@
-"""A question as its asker writes it, and as it is asked."""
+"""A question as its asker writes it, and as it is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pairgossip.peer.specification.tables import Stop
 
 
 def read_question_text(path: str | PathLike[str]) -> str:
-    """Return the canonical text of a specification in a file, or say what is wrong with it."""
+    """Return the canonical text of a specification in a file; raise `InputError` if it is wrong."""
     file = Path(path)
     try:
         toml = read_bytes(file, LARGEST_TOML).decode("utf-8-sig")
@@ -28,9 +28,9 @@ def read_question_text(path: str | PathLike[str]) -> str:
 
 
 def parse_question(toml: str) -> str:
-    """Return the canonical text of a specification, or say what is wrong with it.
+    """Return the canonical text of a specification; raise `InputError` if it is wrong.
 
-    How few rows may be counted is left open unless it says so: members' rules decide.
+    The least number of rows that may be counted stays open by default: members' rules decide.
     """
     spec = parse_spec(toml)
     if spec.kernel is not None and "least_cell" not in parse_toml(toml).get("algorithm", {}):
@@ -39,9 +39,9 @@ def parse_question(toml: str) -> str:
 
 
 def fill_in(text: str, least_cell: int) -> str:
-    """Return a text with what members' rules leave no choice of.
+    """Return a text with the values that members' rules determine.
 
-    That is the least number of rows that may be counted; where rows travel, an end to it.
+    These are the least number of rows that may be counted, and an end where rows travel.
     """
     spec = decode_spec(text)
     if not spec.is_sums:

@@ -1,4 +1,4 @@
-"""A member's folder, opened: all parts of a study's peer but its process and its network."""
+"""A member's folder, opened: all parts of a study's peer except its process and its network."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
 
 _KEY = 32
-"""Bytes of a private key."""
+"""Number of bytes of a private key."""
 
 
 class StudyParts:
-    """A member's folder, opened: who it is, what it has said, its rows, and the rules.
+    """A member's folder, opened: its identity, its records, its rows, and the rules.
 
     Only the process that holds the folder may open it so.
     """
@@ -46,7 +46,7 @@ class StudyParts:
             raise
 
     def keep(self, actions: Sequence[Action]) -> None:
-        """Carry out what actions save; whatever is sent is told at the next contact."""
+        """Carry out what actions save; messages to others are sent at the next contact."""
         for action in actions:
             if isinstance(action, Save):
                 self.journal.save(action)

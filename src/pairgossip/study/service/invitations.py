@@ -1,6 +1,6 @@
-"""Invitations to a study: a member as others put it on their lists, and the list that it is on.
+"""Invitations to a study: a member as others put it on their lists, and its own list.
 
-Whoever joins by them has seen of whom the study consists, and that these have signed their list.
+A member that joins by them has seen the study's members, and that these have signed their list.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from pairgossip.study.protocol.records import Assent, Card, MemberList, payload_
 
 PREFIX = "pairgossip-study-invitation-1:"
 _PURPOSE = b"pairgossip study invitation 1\x00"
-"""Signed along, so that no signature made for something else is ever taken for one of these."""
+"""Part of the signed bytes, so that signatures for other purposes are never taken for these."""
 
 
 class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A member, and the list that it is on."""
+    """A member, and its list."""
 
     card: Card
     list: MemberList | None = None
     """None where the member is on no list yet."""
     signatures: dict[str, bytes] = {}
-    """Those of the list that its members have signed."""
+    """The members' signatures of the list."""
 
     @property
     def assents(self) -> tuple[Assent, ...]:
-        """The signatures as the records that they are of."""
+        """The signatures as records."""
         if self.list is None:
             return ()
         signed = sorted(self.signatures.items())
@@ -58,7 +58,7 @@ def read_invitations(text_or_path: str | PathLike[str]) -> list[Invitation]:
 
 
 def as_member(card: Card) -> Member:
-    """Return a card as the network takes it; a study knows no number of rows beforehand."""
+    """Return a card as the network takes it; a study knows no numbers of rows beforehand."""
     return Member(card.id, card.name, 1, card.certificate, card.address, True)
 
 
@@ -68,7 +68,8 @@ def check_card(card: Card) -> None:
 
 
 def _check(sealed: Sealed) -> Invitation:
-    """Return the invitation if it is whole and signed by its own key, and its list by those."""
+    """Return the invitation if it is whole and signed by its own key, and its list by its
+    members."""
     try:
         invited = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

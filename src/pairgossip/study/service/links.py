@@ -1,4 +1,4 @@
-"""What keeps members from being reached, in sentences for the operator."""
+"""Problems of reaching members, in sentences for the operator."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pairgossip.study.service.invitations import as_member
 from pairgossip.study.site.folder import StudyHome
 
 _NOTICE = datetime.timedelta(days=30)
-"""How long before its end a certificate is spoken of."""
+"""Time before its end at which a certificate is first mentioned."""
 _LONGEST_ALONE = 60.0
-"""Seconds without any connection after which the operator is told so."""
+"""Seconds without any connection after which the operator is informed."""
 _ALONE = (
     "No other member has been connected for a minute: see that this machine reaches them. A peer "
     "that all others have left out of their list is refused in silence: ask their operators."
@@ -35,7 +35,7 @@ class Links:
     def problems(
         self, neighbors: Sequence[Member], connected: set[str], versions: Mapping[str, int]
     ) -> Iterator[str]:
-        """Say who speaks another version, which names do not resolve, and if nobody connects."""
+        """Yield other versions, names that do not resolve, and the lack of all connections."""
         if connected:
             self._last_connected = time.monotonic()
         elif neighbors and time.monotonic() > self._last_connected + _LONGEST_ALONE:
@@ -66,7 +66,7 @@ class Links:
 
 
 class Certificates:
-    """Those without which members do not connect: this member's own, the others', the relay's."""
+    """The certificates needed for connections: this member's own, the others', the relay's."""
 
     def __init__(self, home: StudyHome, me: Card) -> None:
         self._me, self._place = me, home.relay
@@ -74,7 +74,7 @@ class Certificates:
         self._relay = read_relay_certificate(home.relay) if has_relay else None
 
     def problems(self, neighbors: Sequence[Member]) -> Iterator[str]:
-        """Say which certificates keep members from connecting, or soon will."""
+        """Yield the certificates that keep members from connecting, or soon will."""
         relay, soon = self._relay, datetime.datetime.now(datetime.UTC) + _NOTICE
         if relay is not None and expiry(relay) < soon:
             expires = "expired" if is_expired(relay) else "expires"

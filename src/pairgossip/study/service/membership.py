@@ -1,4 +1,4 @@
-"""What a peer's folder says of its place among others: its own card, and the list that it is on."""
+"""A peer's place among others, from its folder: its own card, and its list."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pairgossip.study.site.folder import StudyHome
 from pairgossip.text import TLS, parse_address
 
 _LARGEST = 1 << 20
-"""Bytes of a file; a longer one is refused."""
+"""Largest size of a file, in bytes; a longer one is refused."""
 EVERYWHERE = ("0.0.0.0", "::")
-"""Addresses to listen at that tell nobody where a peer is."""
+"""Addresses to listen at that do not show where a peer is."""
 
 
 class _Invited(msgspec.Struct, frozen=True):
-    """What an invitation says besides who the peer is."""
+    """The contents of an invitation besides the peer's identity."""
 
     address: str | None
     least: tuple[int, int, int] | None = None
@@ -32,16 +32,16 @@ class _Invited(msgspec.Struct, frozen=True):
 
 
 class SignedList(msgspec.Struct, frozen=True):
-    """The list that a peer is on, and who has signed it."""
+    """The list of a peer, and the members that have signed it."""
 
     list: MemberList
     signatures: dict[str, bytes]
 
 
 def find_address(home: StudyHome) -> str | None:
-    """Return where others reach this peer, None where they cannot.
+    """Return the address at which others reach this peer, None if they cannot.
 
-    Raise `InputError` if nobody has said so.
+    Raise `InputError` if it was not declared.
     """
     settings = home.read_settings()
     if settings.relay is not None:
@@ -59,7 +59,7 @@ def find_address(home: StudyHome) -> str | None:
 
 
 def keep_address(home: StudyHome, address: str | None) -> None:
-    """Note where others reach this peer; refuse another address than the list has."""
+    """Note the address at which others reach this peer; refuse one that differs from the list's."""
     if address is not None:
         check_address(address)
     settings = home.read_settings()
@@ -75,9 +75,9 @@ def keep_address(home: StudyHome, address: str | None) -> None:
 
 
 def find_card(home: StudyHome, identity: Identity) -> Card:
-    """Return this peer as it stands on the list, or as others are invited to put it on one.
+    """Return this peer as it stands on the list, or as its invitation has it.
 
-    That stays, whatever becomes of its policy: else others would wait for a card that nobody signs.
+    That stays, whatever its policy: otherwise others would wait for a card that nobody signs.
     """
     signed = read_list(home)
     listed = () if signed is None else signed.list.members

@@ -1,4 +1,4 @@
-"""What becomes of the requests of a study's operator."""
+"""The requests of a study's operator, carried out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pairgossip.text import format_count, join_names
 
 CarryOut = Callable[[Sequence[Action]], None]
 _ROOM = "operator"
-"""The room of notes which requests are carried out, and which question one has become."""
+"""The room of notes on requests that are carried out, and on the question of a request."""
 
 
 class Operator:
@@ -45,7 +45,7 @@ class Operator:
         self._asked = dict(journal.notes(_ROOM))
 
     def carry_out(self, key: str, request: AnyRequest, act: CarryOut) -> Reply:
-        """Carry out a request by actions; raise `InputError` if it cannot be."""
+        """Carry out a request by actions; raise `InputError` if that is impossible."""
         match request:
             case Ask():
                 return self._ask(key, request, act)
@@ -75,7 +75,7 @@ class Operator:
                 return self._add(key, Path(source), totals_visible, act)
 
     def _ask(self, key: str, request: Ask, act: CarryOut) -> Reply:
-        """Ask a question, and note in the same transaction that this request has been one."""
+        """Ask a question, and note in the same transaction that this request has become one."""
         if key in self._asked:  # the peer was killed before it answered
             return self._reply("Asked question {}.", self._asked[key])
         draft = self._draft(request.text, is_fresh=request.is_fresh)
@@ -90,14 +90,14 @@ class Operator:
             corrects=None if request.corrects is None else bytes.fromhex(request.corrects),
             note_visible=self._site.accept_visible if request.is_visible else None,
         )
-        self._journal.stage(_ROOM, key, name)  # and the first save of these writes it
+        self._journal.stage(_ROOM, key, name)  # the first save of these writes it
         act(actions)
         self._asked[key] = name
         how = "" if draft.adds else ", which tables of before can answer"
         return self._reply(f"Asked question {{}}{how}.", name)
 
     def _draft(self, text: str, *, is_fresh: bool) -> Question:
-        """Return a text as the question that it would be, but for its number and its end."""
+        """Return a text as the question that it would be, except for its number and its end."""
         here = self._study.members
         if here is None:
             raise InputError("No list of members is signed by all yet: nobody can be asked.")
@@ -119,7 +119,7 @@ class Operator:
         return Reply("Nothing was sent.", sentences=tuple(self._site.describe(draft)))
 
     def _refuse_rival(self, draft: Question) -> None:
-        """Refuse a question while another one counts its columns: they would part the members."""
+        """Refuse a question while another one counts its columns: they would divide the members."""
         for one in self._study.questions:
             is_open = one.ending is None and one.phase not in ("done", "ended")
             if not (is_open and draft.adds and one.question.adds):
@@ -138,14 +138,14 @@ class Operator:
                 )
 
     def _check_words(self, question: Question, read: str | None) -> None:
-        """Refuse if the operator has read something else of what would leave."""
+        """Refuse if the operator has read other words about what would leave."""
         if read is not None and digest_words(self._site.describe(question)).hex() != read:
             raise InputError(
                 "What would leave this machine is not what you were shown any more: read it again."
             )
 
     def announce(self, act: CarryOut) -> None:
-        """Tell all others of the rows that this site has frozen, unless they know."""
+        """Inform all others of the rows that this site has frozen, if they do not know them."""
         for batch in self._site.batches:
             self._announce(batch, False, act)
 

@@ -1,4 +1,4 @@
-"""A study's member as seen from outside by its folder, beside peers of other kinds."""
+"""A study's member as its folder shows it, in the same form as other peers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from pairgossip.study.site.folder import StudyHome
 from pairgossip.text import clean_text
 
 _MOST_QUESTIONS = 50
-"""Questions of a member that are read, the latest."""
+"""Largest number of a member's questions that are read, the latest."""
 _LONGEST_TITLE, _LONGEST_NAME = 100, 32
-"""Characters that are shown; longer texts are cut."""
+"""Largest number of characters that are shown; longer texts are cut."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class MemberReader:
     id: str
     home: StudyHome
     pid: int | None = None
-    """Its process, where that is known from elsewhere, such as the swarm that started it."""
+    """Its process, if known from elsewhere, such as the swarm that started it."""
 
     def read(self) -> PeerReading:
         """Read the status files, and ask the system about the process."""
@@ -59,7 +59,7 @@ class MemberReader:
 
 
 def read_member(home: StudyHome, status: StudyStatus | None, state: str) -> PeerReading:
-    """Return what a member in this state says of itself and of its questions."""
+    """Return a member's own report about itself and its questions, in this state."""
     if status is None:
         return PeerReading(state)
     listed = sum(one.is_listed for one in status.members)
@@ -81,7 +81,7 @@ def read_member(home: StudyHome, status: StudyStatus | None, state: str) -> Peer
 
 
 def tally_of(phases: Mapping[str, int], over: Mapping[str, int]) -> Tally:
-    """Count questions by what a status says of those that are open, and of those that are over."""
+    """Count questions from a status: those that are open, and those that have ended."""
     answered = over.get("done", 0)
     return Tally(answered, sum(phases.values()), sum(over.values()) - answered)
 

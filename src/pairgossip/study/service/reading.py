@@ -1,7 +1,7 @@
-"""A study's folder as others look at it: commands, a page, Python; whether its peer runs or not.
+"""A study's folder as commands, a page and Python read it, whether or not its peer runs.
 
-Nothing is changed here. What is read was written by the peer when it ran last, so a request that
-waits shows once the peer has carried it out.
+Nothing is changed here. The peer wrote the contents when it last ran, so a pending request shows
+only once the peer has carried it out.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary import Summary
 
 _POLL = 0.05
-"""Seconds between two looks at a question that is waited for."""
+"""Seconds between two readings of a question that is waited for."""
 _UNFINISHED = 30.0
-"""Seconds for which a question is still waited for that has ended after numbers were shown: what
-others have shown or signed meanwhile may be on its way, and then it is answered after all."""
+"""Seconds of waiting for a question that has ended after numbers were shown: records of others may
+still be on their way, and then it is answered after all."""
 _SHORTEST_NAME = 6
-"""Digits of a question's name by which it may be called; numbers seldom have as many."""
+"""Least number of digits by which a question's name is recognized; numbers seldom have as many."""
 
 
 class StudyReading:
-    """One member's folder, to be looked at."""
+    """One member's folder, for reading."""
 
     def __init__(self, home: StudyHome | str | PathLike[str]) -> None:
         self.home = home if isinstance(home, StudyHome) else open_study(home)
@@ -54,7 +54,8 @@ class StudyReading:
         return name_in_certificate(self.home.cert.read_text(encoding="utf-8"))
 
     def problems(self) -> list[str]:
-        """Return what the operator should look at: what the peer said last, and its settings."""
+        """Return the problems for the operator: those of the peer's last report, and of its
+        settings."""
         status = self.status()
         try:
             self.home.read_settings()
@@ -69,7 +70,7 @@ class StudyReading:
         return self.home.is_running()
 
     def status(self) -> StudyStatus | None:
-        """Return what the peer said of itself last; None if it has never run."""
+        """Return the peer's last report about itself; None if it has never run."""
         return read_status(self.home)
 
     def signed_list(self) -> SignedList | None:
@@ -107,14 +108,14 @@ class StudyReading:
         return False
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
-        """Return a question once it is over for good, or as it is when the time is up."""
+        """Return a question once it has ended for good, or as it is when the time is up."""
         end = float("inf") if seconds is None else time.monotonic() + seconds
         while may_go_on(question := self.question(which)) and time.monotonic() < end:
             time.sleep(_POLL)
         return question
 
     def result(self, which: int | str) -> SignedResult:
-        """Return the result that all members have signed, or say why there is none."""
+        """Return the result that all members have signed; raise `InputError` if there is none."""
         from pairgossip.study.site.signed import read_answer
 
         question = self.question(which)
@@ -128,7 +129,7 @@ class StudyReading:
         return read_answer(self.home, bytes.fromhex(question.name))
 
     def own(self, which: int | str) -> OwnEstimate:
-        """Return what this peer itself has found by exchanging rows, so far or for good."""
+        """Return this peer's own estimate from exchanging rows, so far or final."""
         question = self.question(which)
         if question.own is None:
             state = explain(question) if question.travels else "it is answered by sums"
@@ -136,7 +137,7 @@ class StudyReading:
         return question.own
 
     def table(self, which: int | str) -> bytes:
-        """Return the table that a result was read from, or say why there is none."""
+        """Return the table of a result; raise `InputError` if there is none."""
         from pairgossip.study.site.tables import read_table_file
 
         question = self.question(which)
@@ -158,14 +159,14 @@ class StudyReading:
         spec = restore_spec(self.question(which).text)
         return summary_of(spec, read_table(self.table(which)).numbers[1:])
 
-    # What has left
+    # The record of disclosures
 
     def disclosures(self) -> Sequence[Entry]:
         """Return the record of all that has left this machine."""
         return self._disclosures().entries()
 
     def verify_disclosures(self) -> int:
-        """Return how many entries there are; raise `InputError` for the first that was changed."""
+        """Return the number of entries; raise `InputError` for the first that was changed."""
         return self._disclosures().verify()
 
     def number_of(self, name: str) -> int | None:
@@ -194,7 +195,7 @@ def may_go_on(question: QuestionStatus) -> bool:
 
 
 def explain(question: QuestionStatus) -> str:
-    """Say in words how far a question is."""
+    """Describe the state of a question in words."""
     if question.lie is not None:
         return f"'{question.lie}' has signed two different things about it"
     if question.ending is not None:
@@ -218,7 +219,7 @@ WHAT_FOR = {
     "rows": "that all have exchanged enough rows",
     "statements": "signatures of the result",
 }
-"""What is awaited in each phase."""
+"""The subjects of waiting in each phase."""
 _ENDED = {
     "no": "refused",
     "withdrawn": "withdrawn",
@@ -227,11 +228,11 @@ _ENDED = {
     "lie": "since members were told different things",
     "unfinished": "unfinished, though some numbers were shown",
 }
-"""How questions end, by kind."""
+"""The ways in which questions end, by kind."""
 
 
 def describe_ending(question: QuestionStatus) -> str:
-    """Say who has ended a question, and why."""
+    """Name the member that has ended a question, and the reason."""
     ending = question.ending
     if ending is None:
         return ""

@@ -1,4 +1,4 @@
-"""Writes down what a study's peer is doing, for commands, pages and metrics."""
+"""Writes the state of a study's peer to files, for commands, pages and metrics."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from pairgossip.study.site.snapshots import find_unheeded
 from pairgossip.text import clean_text, join_names
 
 _OVER = ("done", "ended")
-"""Phases after which nothing comes."""
+"""Phases after which nothing more happens."""
 _SETTLED = (
     *("asked_by", "is_own", "text", "title"),
     *("expires", "reads", "adds", "corrects", "travels"),
 )
-"""What never changes of a question."""
+"""The parts of a question that never change."""
 _LONGEST = 2_000
-"""Characters of a member's sentence; a longer one is cut."""
+"""Largest number of characters of a member's sentence; a longer one is cut."""
 _LONGEST_KEPT = 4_000
-"""Characters of a specification that is kept though the question came to nothing."""
+"""Largest number of characters of a specification that is kept after a question without result."""
 _LEFT_OUT = (
     "The others have left this peer out of their list: it answers no question any more, and can "
     "come back only by a new invitation."
@@ -108,8 +108,8 @@ class StudyReporter:
         is_due: bool,
         is_last: bool,
     ) -> None:
-        """Write what is new of questions; of the membership if that is due, or has changed."""
-        # After a failure memory is ahead of the disk, which knows no numbers of what is new.
+        """Write the news of questions; of the membership if that is due, or has changed."""
+        # After a failure memory is ahead of the disk, which has no numbers for new questions.
         has_changed = self._fatal is None and self.follow(is_due=is_due)
         if has_changed or is_due or is_last:
             self._unreached = tuple(self._links.problems(neighbors, connected, versions))
@@ -117,9 +117,9 @@ class StudyReporter:
             files.write_status(self._home, self.status)
 
     def follow(self, *, is_due: bool = False) -> bool:
-        """Write what is new of the list and of questions; return whether anything is.
+        """Write the news of the list and of questions; return whether there is any.
 
-        If that is due, also what would leave by now for questions without a yes of this peer.
+        If due, also write what would leave now for questions without a yes of this peer.
         """
         has_list = self._follow_list()
         return self._follow_questions(is_due=is_due) or has_list
@@ -145,7 +145,7 @@ class StudyReporter:
         for one in changed:
             self._write(one)
         for one in gone:
-            if one.phase not in _OVER:  # it came to its end between two looks
+            if one.phase not in _OVER:  # it ended between two reports
                 self._write(one._replace(phase=self._end_of(one)))
         if not self._is_settled:
             self._settle(set(now))
@@ -154,20 +154,20 @@ class StudyReporter:
         return bool(changed or gone)
 
     def _has_changed(self, name: bytes, progress: Progress) -> bool:
-        """Return whether a question is further, or the estimate of one whose rows travel."""
+        """Return whether a question has moved on, or the estimate of one whose rows travel."""
         journey, written = self._site.journeys.get(name), self._written.get(name)
         is_newer = journey is not None and (written is None or written.own != journey.estimate)
         return is_newer or self._known.get(name) != progress
 
     def _is_reworded(self, name: bytes, progress: Progress) -> bool:
-        """Return whether something else would leave than its operator can read."""
+        """Return whether the words about what would leave have changed."""
         before = self._written.get(name)
         if before is None or progress.phase != "asked":
             return False
         return before.leaves != self._say_what_leaves(progress, before)
 
     def _settle(self, known: set[bytes]) -> None:
-        """Say of questions that came to their end in an earlier process that they have."""
+        """Record the end of questions that ended in an earlier process."""
         self._is_settled = True
         for number in files.list_numbers(self._home):
             before = files.read_question(self._home, number)
@@ -186,14 +186,14 @@ class StudyReporter:
             self._keep(msgspec.structs.replace(before, **changes))
 
     def _keep(self, question: QuestionStatus) -> None:
-        """Write a question, but for the text of others' long ones of which nothing has come."""
+        """Write a question, but leave out the long text of others' questions without result."""
         is_nothing = question.phase == "ended" and not question.is_disclosed
         if is_nothing and not question.is_own and len(question.text) > _LONGEST_KEPT:
             question = msgspec.structs.replace(question, text="", leaves=(_FORGOTTEN,))
         files.write_question(self._home, question)
 
     def _end_of(self, progress: Progress) -> Phase:
-        """Return how a question has ended that is not followed any more."""
+        """Return the end of a question that is not followed any more."""
         try:
             read_answer(self._home, progress.name)
         except InputError:
@@ -201,7 +201,7 @@ class StudyReporter:
         return "done"
 
     def _write(self, progress: Progress) -> None:
-        """Write how far a question is, with what stays as it was at first sight."""
+        """Write the state of a question, with the parts that never change."""
         number = self._journal.number_of(progress.name)
         before = files.read_question(self._home, number)
         now = time.time()
@@ -221,7 +221,7 @@ class StudyReporter:
         self._keep(written)
 
     def _describe_question(self, progress: Progress) -> dict[str, Any]:
-        """Return what never changes of a question."""
+        """Return the parts of a question that never change."""
         question = progress.question
         return {
             "asked_by": self._name(question.member),
@@ -238,7 +238,7 @@ class StudyReporter:
     def _say_what_leaves(
         self, progress: Progress, before: QuestionStatus | None
     ) -> tuple[str, ...]:
-        """Return the words for what leaves; they stay as they were once this peer has said yes."""
+        """Return the words for what leaves; they stay the same once this peer has said yes."""
         if before is not None and self._me.name in before.yeses:
             return before.leaves
         try:
@@ -317,7 +317,7 @@ class StudyReporter:
         )
 
     def _count_questions(self) -> dict[str, Any]:
-        """Count the questions that are open, and those that are over."""
+        """Count the questions that are open, and those that have ended."""
         open_ = [one for one in self._written.values() if not one.is_over]
         waiting = [one for one in open_ if one.needs_operator]
         over = [one for one in self._study.archived.values() if one.kind != "history"]
@@ -340,7 +340,7 @@ class StudyReporter:
         }
 
     def _members(self) -> Iterator[Member]:
-        """Yield all members of the list, and all whom it would have by a proposal, by name."""
+        """Yield all members of the list, and all that a proposal would add, by name."""
         listed = () if self._present is None else self._present.members
         proposed = [card for one in self._study.proposals for card in one.members]
         accepted = self._study.accepted
@@ -352,7 +352,7 @@ class StudyReporter:
 
     @property
     def _present(self) -> MemberList | None:
-        """The list by which the others go, with this peer or without it."""
+        """The list that the others follow, with this peer or without it."""
         return self._study.lists.evicted_by() or self._list
 
     def _describe_proposal(self, proposal: MemberList) -> Proposal:
@@ -375,7 +375,7 @@ class StudyReporter:
         )
 
     def _problems(self, neighbors: Sequence[Neighbor]) -> Iterator[str]:
-        """Say what the operator should look at, each with what to do."""
+        """Yield the problems for the operator, each with its remedy."""
         if self._fatal is not None:
             yield self._fatal
         if self._study.lists.evicted_by() is not None:
@@ -408,9 +408,9 @@ class StudyReporter:
         )
 
     def _name(self, member: str) -> str:
-        """Return a member's name, or the beginning of its id where the name is not known."""
+        """Return a member's name, or the beginning of its id if the name is not known."""
         if member not in self._names:
-            for _ in self._members():  # which takes up all names
+            for _ in self._members():  # reads all names
                 pass
         return self._names.get(member, member[:16])
 
@@ -419,7 +419,7 @@ class StudyReporter:
 
 
 def title_of(text: str) -> str:
-    """Say in words what a specification asks; members' words are made harmless."""
+    """Describe a specification's question in words; members' words are made harmless."""
     try:
         spec = decode_spec(text)
     except InputError:

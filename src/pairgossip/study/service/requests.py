@@ -1,8 +1,8 @@
-"""What a study's operator asks of the own peer: files in its folder, each carried out once.
+"""Requests of a study's operator to the own peer: files in its folder, each carried out once.
 
-A command writes a file and the peer answers it with another, whether it runs already or is started
-tomorrow. A request stays until its answer is on the disk, so it survives a crash; the peer notes
-the name of what it has asked in the same transaction, so that nothing is asked twice.
+A command writes a file and the peer answers with another one, now or when it is next started. A
+request stays until its answer is on the disk, so it survives a crash; the peer notes the name of
+the question in the same transaction, so that no question is asked twice.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pairgossip.study.protocol.records import LONGEST_SENTENCE, LONGEST_TEXT, Ca
 
 _ENDING = ".json"
 _LARGEST = 1 << 20
-"""Bytes of a request or an answer; a longer one is refused."""
+"""Largest request or answer, in bytes; a longer one is refused."""
 _LONGEST_KEPT = 7 * 86_400.0
-"""Seconds for which an answer is kept that nobody has read."""
+"""Seconds for which an unread answer is kept."""
 _POLL = 0.02
-"""Seconds between two looks at whether an answer is there."""
+"""Seconds between two checks for an answer."""
 
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_SENTENCE)]
@@ -38,7 +38,7 @@ class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
 
 
 class Join(_Request, frozen=True, tag="join"):
-    """Accept these by hand: they may be members."""
+    """Accept these cards by hand: they may be members."""
 
     cards: tuple[Card, ...]
 
@@ -62,20 +62,20 @@ class Ask(_Request, frozen=True, tag="ask"):
     text: Text
     """The canonical text of the specification."""
     expires: int
-    """In seconds since 1970."""
+    """The time of its end, in seconds since 1970."""
     is_fresh: bool = False
-    """Whether rows are counted though tables of before can answer."""
+    """Whether rows are counted even if earlier tables can answer."""
     corrects: str | None = None
     """The name of a question whose data were corrected since."""
     is_visible: bool = False
     """Whether the asker accepts that others can compute totals of its rows by differences."""
     words: str | None = None
-    """The digest of what the operator has read of what would leave; None where nothing was shown.
-    Where something else would leave, nobody is asked."""
+    """The digest of the words that the operator has read about what would leave; None if none were
+    shown. If something else would leave, nobody is asked."""
 
 
 class Draft(_Request, frozen=True, tag="draft"):
-    """Say what would leave this machine for a question that is not asked yet."""
+    """Return what a question that is not asked yet would send from this machine."""
 
     text: Text
     is_fresh: bool = False
@@ -88,8 +88,8 @@ class Accept(_Request, frozen=True, tag="accept"):
     is_visible: bool = False
     """Whether the operator accepts that the difference to another table can be computed."""
     words: str | None = None
-    """The digest of what the operator has read of what would leave; None where nothing was shown.
-    Where something else would leave, it is no yes."""
+    """The digest of the words that the operator has read about what would leave; None if none were
+    shown. If something else would leave, it is not a yes."""
 
 
 class Refuse(_Request, frozen=True, tag="refuse"):
@@ -107,7 +107,7 @@ class Withdraw(_Request, frozen=True, tag="withdraw"):
 
 
 class TryOut(_Request, frozen=True, tag="try"):
-    """Read the source, and say what a yes to a question would come to."""
+    """Read the source, and report the effect of a yes to a question."""
 
     question: str
 
@@ -116,7 +116,7 @@ class Add(_Request, frozen=True, tag="add"):
     """Freeze the rows of a further source."""
 
     source: str
-    """Its whole path."""
+    """Its absolute path."""
     totals_visible: bool = False
     """Whether the totals of these rows may become known by difference."""
 
@@ -125,15 +125,15 @@ AnyRequest = Join | Evict | Leave | Ask | Draft | Accept | Refuse | Withdraw | T
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What has become of a request."""
+    """The answer to a request."""
 
     sentence: str
     is_done: bool = True
-    """Whether it was carried out; if not, the sentence says why."""
+    """Whether it was carried out; if not, the sentence gives the reason."""
     number: int | None = None
-    """The number of the question that it is about."""
+    """The number of its question."""
     sentences: tuple[str, ...] = ()
-    """More, where more was asked for."""
+    """Further sentences, if requested."""
 
 
 class Requests:
@@ -143,7 +143,7 @@ class Requests:
         self.requests, self.replies = folder / "requests", folder / "replies"
 
     def write(self, request: AnyRequest) -> str:
-        """Write down a request; return its key once it is on the disk."""
+        """Write a request; return its key once it is on the disk."""
         key = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         _write(self._request(key), msgspec.json.encode(request))
         return key
@@ -157,18 +157,18 @@ class Requests:
                 yield key, problem
 
     def read(self, key: str) -> AnyRequest:
-        """Return a request, or say that the file holds none."""
+        """Return a request; raise `InputError` if the file holds none."""
         kind: type[AnyRequest] = AnyRequest  # type: ignore[assignment]
         return files.read_struct(
             self._request(key), _LARGEST, kind, "a request of a study's operator: remove it"
         )
 
     def count(self) -> int:
-        """Return how many requests wait."""
+        """Return the number of pending requests."""
         return len(_list_keys(self.requests))
 
     def answer(self, key: str, reply: Reply) -> None:
-        """Answer a request, which is done with; the answer is on the disk first."""
+        """Answer a request and remove it; the answer is on the disk first."""
         _write(self._reply(key), msgspec.json.encode(reply))
         self._request(key).unlink(missing_ok=True)
 
@@ -184,7 +184,7 @@ class Requests:
         return reply
 
     def clear(self) -> None:
-        """Remove answers that nobody has read for long."""
+        """Remove answers that were not read for long."""
         oldest = time.time() - _LONGEST_KEPT
         for key in _list_keys(self.replies):
             if int(key.partition("-")[0]) < oldest * 1e9:
@@ -208,7 +208,7 @@ def _list_keys(folder: Path) -> list[str]:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write a file in a folder that is made for it, with all on the disk."""
+    """Write a file in a folder, which is made if missing, with all on the disk."""
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
         sync(file.parent.parent)

@@ -1,8 +1,8 @@
 """A study's peer as a process, which answers questions until it is stopped.
 
-One thread does everything but the network's own work, as in `pairgossip.peer.service.service`:
-frames wait in an inbox, requests of the operator in a folder. Whatever an event asks for is carried
-out in its order, so that nothing is sent before it is on the disk.
+One thread does everything except the network's own work, as in `pairgossip.peer.service.service`:
+frames wait in an inbox, requests of the operator in a folder. The actions of an event are carried
+out in order, so that nothing is sent before it is on the disk.
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.metrics import MetricsServer
 
 _TICK = 0.2
-"""Seconds between two looks at requests and at what is to be told."""
+"""Seconds between two checks of requests and reports."""
 _SLOW_TICK = 1.0
-"""Seconds between two looks at what changes rarely: connections, expired questions."""
+"""Seconds between two checks of rare changes: connections, expired questions."""
 _SOON = 0.01
 """Seconds after news until others are contacted: more news may follow at once."""
 _FIRST_CONTACT = 0.2
-"""Seconds from which on the wait between contacts doubles, after news: frames may be lost."""
+"""First wait between contacts after news, in seconds, which then doubles: frames may be lost."""
 _LONGEST_CONTACT = 30.0
-"""Seconds between two contacts, at most, while there is no news."""
+"""Longest wait between two contacts without news, in seconds."""
 _LINGER = 0.5
-"""Seconds a stopping peer still answers: others may have asked just before."""
+"""Seconds for which a stopping peer still answers: others may have asked just before."""
 _FRAME_SLACK = 4_096
-"""Bytes of a frame beside the longest record in it."""
+"""Bytes of a frame besides its longest record."""
 
 
 class _Network(Protocol):
-    """A link with what the service uses of it, as in `ZenohLink`."""
+    """A link with the functions that the service uses, as in `ZenohLink`."""
 
     def send(self, to: str, frame: bytes) -> None: ...
     def counts(self) -> Mapping[Event, int]: ...
@@ -79,7 +79,7 @@ Connect = Callable[[StudyParts, OnFrame], _Network]
 
 
 class _Unsaved(Exception):
-    """Something could not be written down; the message is a sentence."""
+    """A record could not be written; the message is a sentence."""
 
 
 def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
@@ -92,7 +92,7 @@ def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
 def run_study(home: StudyHome, connecting: Connect = connect) -> int:
     """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
 
-    What is wrong from the start raises `InputError`; what goes wrong later is logged.
+    Errors at the start raise `InputError`; later ones are logged.
     """
     raise_descriptor_limit()
     limit_memory()
@@ -148,7 +148,7 @@ class StudyService:
         self._network.close()
 
     def stop(self) -> None:
-        """Ask the loop to end; may be called from a handler of signals. Twice: at once."""
+        """Ask the loop to end; signal handlers may call it. A second call ends it at once."""
         self._stops += 1
         self._inbox.wake()
 
@@ -174,7 +174,7 @@ class StudyService:
         return 0
 
     def _turn(self, until: float = float("inf")) -> None:
-        """Handle what comes first, a frame or the peer's own clock."""
+        """Handle the first event, a frame or the peer's own clock."""
         due = min(self._contact_at, self._tick_at, self._rows.due(), until)
         received = self._inbox.get(due - time.monotonic())
         if received is not None:
@@ -185,7 +185,7 @@ class StudyService:
         now = time.monotonic()
         self._rows.advance(now)
         if now >= self._contact_at:
-            # Chance keeps peers from contacting each other in step.
+            # Random waits keep peers from contacting each other in step.
             self._contact_at = now + self._wait * random.uniform(0.75, 1.25)
             self._wait = min(2 * self._wait, _LONGEST_CONTACT)
             self._carry_out(self._study.contact(_now()))
@@ -198,7 +198,7 @@ class StudyService:
         for key, request in self._requests.pending():
             reply = self._answer(key, request)
             self._follow_rows(now)
-            self._reporter.follow()  # first: who asked looks at the question at once
+            self._reporter.follow()  # first: an asker reads the question at once
             self._requests.answer(key, reply)
             self._operator.forget(key)
         is_slow = now >= self._slow_tick_at
@@ -212,19 +212,19 @@ class StudyService:
         self._report(is_due=is_slow)
 
     def _follow_rows(self, now: float) -> None:
-        """Let rows begin and end to travel, before it is written down how far questions are."""
+        """Let rows begin and stop to travel, before the state of questions is written."""
         while names := self._rows.follow(now, self._connected):
             for name in names:
                 self._carry_out(self._study.go_on(name, _now()))
 
     def _give_back_memory(self) -> None:
-        """Let the system have what questions took that have gone on since the last time."""
+        """Return memory to the system after questions have moved on."""
         if self._has_worked:
             give_back_memory()
         self._has_worked = False
 
     def _warn(self) -> None:
-        """Write into the log which certificates are out of time, and settings idle, each once."""
+        """Log certificates that are out of date, and settings without effect, each once."""
         unheeded = self._reporter.find_unheeded()
         said = {*self._certificates.problems(self._admitted), *unheeded}
         for sentence in sorted(said - self._warned):
@@ -232,7 +232,7 @@ class StudyService:
         self._warned |= said
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
-        """Carry out a request of the operator, and say what has become of it."""
+        """Carry out a request of the operator, and answer it."""
         if isinstance(request, InputError):
             return Reply(str(request), is_done=False)
         try:
@@ -244,14 +244,14 @@ class StudyService:
         return reply
 
     def _finish(self) -> None:
-        """Tell others what is new, and go on answering for a moment."""
+        """Inform others of news, and answer for another moment."""
         self._contact_at = 0.0
         end = time.monotonic() + _LINGER
         while self._stops == 1 and self._study.halted is None and time.monotonic() < end:
             self._turn(until=end)
 
     def _carry_out(self, actions: Sequence[Action]) -> None:
-        """Carry out actions in their order; after a save that fails nothing is sent any more."""
+        """Carry out actions in order; after a failed save nothing is sent any more."""
         for action in actions:
             match action:
                 case Save():
@@ -272,7 +272,7 @@ class StudyService:
         self._contact_at = min(self._contact_at, time.monotonic() + _SOON)
 
     def _save(self, save: Save) -> None:
-        """Write something down, or end: what is in memory alone must not be spoken of."""
+        """Write a record, or end: what is in memory alone must not be sent."""
         try:
             self._parts.journal.save(save)
         except InputError as problem:
@@ -284,13 +284,13 @@ class StudyService:
         fields = {} if not told.sentence else {"because": told.sentence}
         if told.question is not None:
             fields["question"] = str(self._parts.journal.number_of(told.question))
-            fields["name"] = told.question.hex()[:12]  # as others know it
+            fields["name"] = told.question.hex()[:12]  # the name that others know
         self._log.info(told.event, **fields)
 
     def _admit(self) -> None:
-        """Open a session with those who may connect now, if they are others than before.
+        """Open a session with the members that may connect now, if these have changed.
 
-        That ends all connections for a moment, so it is done only then.
+        That ends all connections for a moment, so it is done only if needed.
         """
         allowed = admissible(self._wanted, ())
         if allowed == self._admitted:
@@ -315,7 +315,7 @@ class StudyService:
 
     def _report(self, *, is_due: bool = False, is_last: bool = False) -> None:
         connected = self._network.connected()
-        if connected - self._connected:  # they may have missed what was told meanwhile
+        if connected - self._connected:  # they may have missed messages meanwhile
             self._contact_soon()
         self._connected = connected
         counts = {
@@ -335,7 +335,7 @@ class StudyService:
     def _fail(self, sentence: str, code: int) -> int:
         self._log.error(sentence)
         self._reporter.fail(sentence)
-        with contextlib.suppress(InputError, OSError):  # the disk may be what has failed
+        with contextlib.suppress(InputError, OSError):  # the disk may have failed
             self._report(is_last=True)
         return code
 

@@ -1,7 +1,7 @@
-"""What a study's peer says of itself: two files for whoever looks, and numbers for metrics.
+"""The report of a study's peer: files for all readers, and numbers for metrics.
 
-The status tells of the membership. Each question has a file of its own, so that what is written
-anew does not grow with the questions of years.
+The status describes the membership. Each question has a separate file, so the amount of writing
+does not grow with the questions of years.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pairgossip.study.rows.journey import OwnEstimate
 from pairgossip.study.site.folder import StudyHome
 
 _LARGEST = 8 << 20
-"""Bytes of a file; a longer one is refused."""
+"""Largest size of a file, in bytes; a longer one is refused."""
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A member of the list, or somebody who is to be one."""
+    """A member of the list, or a future one."""
 
     card: Card
     is_listed: bool
@@ -37,16 +37,16 @@ class Proposal(msgspec.Struct, frozen=True):
     """A list that some have signed, and not all."""
 
     joins: tuple[str, ...]
-    """Names of those whom it adds to the current list."""
+    """Names of the members that it adds to the current list."""
     leaves: tuple[str, ...]
-    """Names of those whom it lacks."""
+    """Names of the members that it lacks."""
     signed: tuple[str, ...]
-    """Names."""
+    """Names of the members that have signed it."""
     awaited: tuple[str, ...]
 
 
 class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything shown of a study's peer but its questions; wall-clock times are for display."""
+    """The facts about a study's peer besides its questions; wall-clock times are for display."""
 
     name: str
     id: str
@@ -55,43 +55,43 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
     list: str | None = None
     """The digest of the current list."""
     members: tuple[Member, ...] = ()
-    """This peer too; by name."""
+    """All members by name, this peer included."""
     proposals: tuple[Proposal, ...] = ()
     leavers: tuple[str, ...] = ()
     """Names of members of the current list that have asked to be left out of the next."""
     phases: dict[str, int] = {}
-    """How many questions are in each phase, of those that have not come to their end."""
+    """The number of questions in each phase, of those that have not ended."""
     awaited: dict[str, int] = {}
-    """How many members such questions wait for, by phase."""
+    """The number of members that such questions wait for, by phase."""
     since: dict[str, float] = {}
-    """When the question that has been longest in a phase came to it."""
+    """The time at which the oldest question of each phase came to it."""
     waiting: tuple[int, ...] = ()
     """Numbers of the questions that wait for this operator."""
     waiting_since: float | None = None
-    """When the first of them was seen here; None if there is none."""
+    """The time at which the first of them was seen here; None if there is none."""
     over: dict[str, int] = {}
-    """How many questions have come to their end, by how; "done" are those with a result."""
+    """The number of ended questions, by their end; "done" are those with a result."""
     disclosed: int = 0
-    """Of how many questions numbers of this site were, or may have been, shown."""
+    """The number of questions whose numbers of this site were, or may have been, shown."""
     lies: int = 0
-    """How many members are known to have contradicted themselves in a question."""
+    """The number of members known to have contradicted themselves in a question."""
     disk_free: int | None = None
-    """Bytes that are free where the folder is."""
+    """Number of free bytes on the disk of the folder."""
     requests: int = 0
-    """Requests of the operator that are not carried out yet."""
+    """The number of the operator's requests that are not carried out yet."""
     batches: tuple[int, ...] = ()
-    """How many rows each batch of the snapshot has."""
+    """The number of rows of each batch of the snapshot."""
     neighbors: dict[str, NeighborStatus] = {}
     counts: dict[str, int] = {}
-    """Events since the peer started, by name."""
+    """The number of events since the peer started, by name."""
     refused: dict[str, int] = {}
-    """Those of them in which something that was received was refused."""
+    """The number of those in which something received was refused."""
     problems: tuple[str, ...] = ()
     pid: int | None = None
     started: float | None = None
     updated: float = 0.0
     stopped: bool = False
-    """Whether the peer has ended as it was asked to."""
+    """Whether the peer has ended on request."""
 
     @property
     def is_ready(self) -> bool:
@@ -99,7 +99,7 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
         return any(one.agreed for one in self.neighbors.values())
 
     def show(self) -> ShownStudy:
-        """Return what is shown where metrics are read."""
+        """Return the numbers for metrics."""
         listed = sum(one.is_listed for one in self.members)
         return ShownStudy(
             events=self.counts,
@@ -127,7 +127,7 @@ class StudyStatus(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _age(self, since: float | None) -> float:
-        """Return for how many seconds something had been so when this was written."""
+        """Return the age of a state, in seconds, when this was written."""
         return 0.0 if since is None else max(0.0, self.updated - since)
 
 
@@ -166,7 +166,7 @@ class ShownStudy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """Why a question has no result."""
+    """The reason why a question has no result."""
 
     kind: str
     who: str
@@ -178,22 +178,22 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """A question as this peer's operator sees it; members are named by their names."""
 
     number: int
-    """By which it is known in this folder."""
+    """Its number in this folder."""
     name: str
-    """The digest of the question, by which it is known everywhere."""
+    """The digest of the question, its name everywhere."""
     asked_by: str
     is_own: bool
     """Whether this peer has asked it."""
     text: str
     """The canonical text of the specification."""
     title: str
-    """What is asked, in words."""
+    """A description in words."""
     leaves: tuple[str, ...]
     """What would leave this machine, or has left, in sentences."""
     phase: str
     yeses: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
-    """Whose word is missing in the present phase."""
+    """The members whose word is missing in the present phase."""
     round: int = 0
     ending: Ending | None = None
     is_disclosed: bool = False
@@ -204,18 +204,18 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it waits for this peer's operator."""
     expires: float = 0.0
     seen: float = 0.0
-    """When this peer first saw it."""
+    """The time at which this peer first saw it."""
     changed: float = 0.0
-    """When its phase changed last."""
+    """The time of the last change of its phase."""
     reads: tuple[int, ...] = ()
-    """Numbers of the questions of which the tables are added."""
+    """Numbers of the questions whose tables are added."""
     adds: bool = True
     corrects: int | None = None
     """The number of a question whose data were corrected since."""
     travels: bool = False
-    """Whether rows leave as they are, and each member has an estimate of its own."""
+    """Whether rows leave as they are, and each member has its own estimate."""
     own: OwnEstimate | None = None
-    """What this peer has found by exchanging rows, so far or for good."""
+    """This peer's estimate from exchanging rows, so far or final."""
     value: float | None = None
     interval: tuple[float, float] | None = None
     rows: int | None = None
@@ -227,12 +227,12 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether nothing more happens."""
         return self.phase in ("done", "ended")
 
 
 def write_status(home: StudyHome, status: StudyStatus) -> None:
-    """Replace the status at once; a failure leaves the one before, and raises `InputError`."""
+    """Replace the status at once; a failure leaves the previous one, and raises `InputError`."""
     files.replace(home.status, msgspec.json.encode(status), durable=False)
 
 
@@ -244,14 +244,14 @@ def read_status(home: StudyHome) -> StudyStatus | None:
 
 
 def write_question(home: StudyHome, question: QuestionStatus) -> None:
-    """Write how far a question is."""
+    """Write the state of a question."""
     folder = home.folder / "questions"
     folder.mkdir(mode=0o700, exist_ok=True)
     files.replace(_path(home, question.number), msgspec.json.encode(question), durable=False)
 
 
 def read_question(home: StudyHome, number: int) -> QuestionStatus | None:
-    """Return how far a question was when that was written last; None if there is no such one."""
+    """Return the last written state of a question; None if there is none."""
     path = _path(home, number)
     if not path.exists():
         return None

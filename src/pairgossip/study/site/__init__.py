@@ -1,1 +1,1 @@
-"""What one member of a study keeps: its folder, its rows, its policy, and what has left them."""
+"""The data of one member of a study: its folder, rows, policy, and record of disclosures."""

@@ -1,7 +1,7 @@
-"""The computation of a question at this site, and the numbers that it contributes to it.
+"""The computation of a question at this site, and the site's contribution to it.
 
 Numbers are kept before they leave, in the transaction of the record that commits to them, and are
-the same whenever they are asked for again. Their release is noted in the registers first.
+the same at every later request. Their release is noted in the registers first.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ AnyProgram = TableProgram | ModelProgram
 
 @dataclass(frozen=True)
 class Computing:
-    """What a computation is made of at this site.
+    """The parts of a computation at this site.
 
     Parameters
     ----------
     me, offers, answers
         The id of the member, its yeses, and its answers.
     read_rows
-        Gives the rows that an entry adds, where counts are not enough.
+        Returns the rows that an entry adds, where counts are not enough.
     least_members
-        Of how many members rows must be added together, by the question's list.
+        The least number of members whose rows are added together, by the question's list.
     """
 
     me: str
@@ -79,13 +79,13 @@ class Computing:
         )
 
     def _take_yes(self, name: bytes, yes: Yes) -> Entry:
-        """Return what this site has accepted, with the pieces that its yes names."""
+        """Return the entry that this site has accepted, with the pieces that its yes names."""
         if self.find(name).pieces != yes.pieces:  # some wait for other members' rows
             self.offers.change(name, pieces=yes.pieces)
         return self.find(name)
 
     def _cover(self, question: Question, yeses: Mapping[str, Yes]) -> Covered:
-        """Return all pieces that the answer is of."""
+        """Return all pieces that the answer covers."""
         answers, _ = self.answers.read_tables(question.reads, layout_of(question.text))
         return join_covered(answers, {one: yes.pieces for one, yes in yeses.items()})
 
@@ -106,7 +106,7 @@ class Computing:
         return TableProgram(spec, name, own, keeper, {}, rows, read=read)
 
     def find(self, name: bytes) -> Entry:
-        """Return what this site has accepted."""
+        """Return the entry that this site has accepted."""
         entry = self.offers.get(name)
         if entry is None or entry.state == "ended":
             raise InputError("This site has not accepted the question, or has given it up.")
@@ -122,7 +122,7 @@ class Computing:
 
 @dataclass(frozen=True)
 class _Keeper:
-    """Keeps what the computation of a question comes to."""
+    """Keeps the words and results of a question's computation."""
 
     computing: Computing
     name: bytes
@@ -131,7 +131,7 @@ class _Keeper:
     covered: Covered
 
     def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
-        """Return the words for a question of a round: those that are kept, or new ones."""
+        """Return the words for a question of a round: the kept ones, or new ones."""
         entry, offers, key = self.computing.find(self.name), self.computing.offers, public.hex()
         kept = offers.vector(entry.repeats or self.name, key)
         if kept is not None:
@@ -144,7 +144,7 @@ class _Keeper:
         return words
 
     def keep_result(self, result: Result, table: bytes | None) -> None:
-        """Keep the result that is signed next, and the table that it is read from."""
+        """Keep the result that is signed next, and its table."""
         answer = Answer(
             question=self.name,
             layout=layout_of(self.question.text),
@@ -158,7 +158,7 @@ class _Keeper:
 
 
 def tell_releases(offers: Offers, entry: Entry) -> None:
-    """Note in the registers that the rows are released, before anything of them is shown."""
+    """Note in the registers that the rows are released, before anything about them is shown."""
     own = offers.keys
     with withhold_cause():
         for key, places in entry.releases:
@@ -166,7 +166,7 @@ def tell_releases(offers: Offers, entry: Entry) -> None:
 
 
 def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
-    """Return how many rows of each of these members the pieces have."""
+    """Return the number of rows of each of these members in the pieces."""
     rows = dict.fromkeys(sorted(members), 0)
     for member, _, count in covered:
         if member in rows:
@@ -175,5 +175,5 @@ def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
 
 
 def _noise(spec: Spec, members: int) -> Noise:
-    """Return what draws a member's noise: once, since the numbers are kept."""
+    """Return the function that draws a member's noise: once, since the numbers are kept."""
     return noise_law(spec, members).draw

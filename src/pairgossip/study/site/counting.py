@@ -1,8 +1,8 @@
-"""What a site adds to a question: its free batches, read from their sources, and counted.
+"""A site's addition to a question: its free batches, read from their sources, and counted.
 
-A batch that may not be counted adds nothing, and nobody is told why: it holds rows that fill no
-class or lie outside the agreed ranges, or others could subtract what it tells from what is known.
-Its operator is told by the dry run.
+A batch that may not be counted adds nothing, and others do not learn the reason: it has rows that
+fill no class or lie outside the agreed ranges, or others could subtract its numbers from known
+ones. The dry run shows the reason to its operator.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ if TYPE_CHECKING:
 
 @dataclass
 class Counted:
-    """A batch as a question sees it."""
+    """A batch in a question."""
 
     batch: Batch
     rows: SiteRows | None = None
     because: str = ""
-    """Why it adds nothing; empty if it does."""
+    """The reason why it adds nothing; empty if it does."""
 
     @property
     def piece(self) -> Piece:
-        """What others are told of it."""
+        """The part that others learn about it."""
         return Piece(self.batch.number, 0 if self.because else self.batch.told_rows)
 
 
 @dataclass
 class Counting:
-    """The rows of a site that a question is about.
+    """The rows of a site for a question.
 
     Parameters
     ----------
     text, settings, identity
-        The question's text, and whose site it is.
+        The question's text, and the identity of the site.
     batches
-        Those that no other question has counted in these columns.
+        The batches that no other question has counted in these columns.
     own
-        Keys of the releases of this study that were told, or will be.
+        Keys of the releases of this study that were sent, or will be.
     is_visible
         Whether the operator accepts that others can subtract.
     """
@@ -72,7 +72,7 @@ class Counting:
     is_visible: bool = False
     counted: list[Counted] = field(default_factory=list, init=False)
     accepted: list[str] = field(default_factory=list, init=False)
-    """What the operator accepts by it."""
+    """The risks that the operator accepts with it."""
 
     def __post_init__(self) -> None:
         self.spec: Spec = rename_columns(self.text, self.settings)
@@ -90,7 +90,7 @@ class Counting:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """What a yes tells of the rows."""
+        """The facts about the rows in a yes."""
         return tuple(one.piece for one in self.counted)
 
     @property
@@ -99,11 +99,11 @@ class Counting:
         return [one for one in self.counted if not one.because]
 
     def count(self, one: Counted) -> IntArray:
-        """Return how many rows a batch has, and in which blocks or cells."""
+        """Return the number of rows of a batch, and of those in each block or cell."""
         return cells_of(self.spec).report(self.count_cells([one]))
 
     def count_cells(self, some: Sequence[Counted]) -> IntArray:
-        """Return how many rows of some batches lie in each cell."""
+        """Return the number of rows of some batches in each cell."""
         parts = [one.rows.cells for one in some if one.rows is not None]
         empty = cells_of(self.spec).count_cells(np.zeros((0, len(self.spec.observed))))
         return np.sum([empty, *parts], axis=0)
@@ -115,7 +115,7 @@ class Counting:
         return rows[np.lexsort(rows.T)]
 
     def prepare(self, study: str, tables: Path) -> tuple[Prepared, ...]:
-        """Note in the registers what will be released."""
+        """Note in the registers the releases to come."""
         if self.spec.kernel is None or not self.spec.is_sums:
             return ()
         with withhold_cause():
@@ -144,15 +144,15 @@ class Counting:
             return Counted(batch, None, str(problem))
 
     def _check_nothing(self, one: Counted, rows: SiteRows) -> None:
-        """Rows that travel are seen as they are: nothing can be subtracted from them."""
+        """Accept rows that travel: others see them as they are, so nothing can be subtracted."""
 
     def _check_model(self, one: Counted, rows: SiteRows) -> None:
-        """Refuse rows whose totals would say too much of single ones."""
+        """Refuse rows whose totals would reveal too much about single ones."""
         policy = self.settings.policy
         check_own_rows(self.spec, rows.matrix, policy.least_rows, policy.allow)
 
     def _check_counts(self, one: Counted, rows: SiteRows) -> None:
-        """Refuse rows that fill not every class, or that members of another study know."""
+        """Refuse rows that do not fill every class, or that members of another study know."""
         if not cells_of(self.spec).is_filled(rows.cells):
             least = self.spec.algorithm.least_cell or 1
             raise InputError(
@@ -186,7 +186,7 @@ class Counting:
 
 @contextlib.contextmanager
 def withhold_cause() -> Iterator[None]:
-    """Say of registers that cannot be used what all members may know; the cause names files."""
+    """Return the reason that all members may know if registers fail; the cause names files."""
     try:
         yield
     except InputError:

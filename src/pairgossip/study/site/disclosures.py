@@ -1,7 +1,7 @@
-"""The record of disclosures: everything that has left this machine, in lines that are chained.
+"""The record of disclosures: everything that has left this machine, in chained lines.
 
 Each line holds the digest of the line before. A line is in the database in the same transaction as
-what it speaks of, and in the file before anything after that transaction is sent.
+the record that it is about, and in the file before anything after that transaction is sent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pairgossip.text import format_count
 
 _ROOM = "record"
 _LARGEST = 1 << 30
-"""Bytes of a record; a longer one is refused."""
+"""Largest size of a record, in bytes; a longer one is refused."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,24 +31,24 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     before: str
     """The digest of the line before; 64 zeros for the first."""
     when: str
-    """In UTC, by the clock of this machine."""
+    """The time, in UTC, by the clock of this machine."""
     event: str
     """"accepted", "shown", "answered", "not answered" or "read"."""
     question: str
     """The name of the question."""
     about: dict[str, Any] = {}
-    """The text, the list, who accepted, what was contributed, as keyed digests, and so on."""
+    """The text, the list, the member that accepted, contributions as keyed digests, and so on."""
 
 
 class Disclosures:
-    """A record to which lines are added and of which none is changed.
+    """A record to which lines are added and in which no line is changed.
 
     Parameters
     ----------
     path
         The file.
     journal
-        Where lines are kept until they are in the file; None for who only reads.
+        The journal that keeps lines until they are in the file; None for readers.
     """
 
     def __init__(self, path: Path, journal: StudyJournal | None = None) -> None:
@@ -63,7 +63,7 @@ class Disclosures:
         return self._count
 
     def _begin(self, journal: StudyJournal) -> None:
-        """Go on from the last line, and bring the file up to it."""
+        """Continue from the last line, and bring the file up to it."""
         _cut_torn_line(self.path)
         kept = {int(number): line for number, line in journal.notes(_ROOM).items()}
         written = len(_read_lines(self.path))
@@ -106,7 +106,7 @@ class Disclosures:
         return entries
 
     def verify(self) -> int:
-        """Return how many lines there are; raise `InputError` for the first that was changed."""
+        """Return the number of lines; raise `InputError` for the first that was changed."""
         return len(self.entries())
 
     def _changed(self, number: int) -> InputError:
@@ -116,7 +116,7 @@ class Disclosures:
         )
 
     def _write(self) -> None:
-        """Bring the file up to what the database knows, which then keeps the last line alone."""
+        """Add the database's new lines to the file; the database then keeps only the last one."""
         if not self._waiting:
             return
         assert self._journal is not None
@@ -147,12 +147,12 @@ def _cut_torn_line(path: Path) -> None:
 
 
 def _find_end(content: bytes) -> int:
-    """Return where the last whole line ends."""
+    """Return the end of the last whole line."""
     return content.rfind(b"\n") + 1
 
 
 def _read_lines(path: Path) -> list[bytes]:
-    """Return the whole lines of a record; none if it is not there."""
+    """Return the whole lines of a record; empty if it does not exist."""
     if not path.exists():
         return []
     content = read_bytes(path, _LARGEST)

@@ -32,7 +32,7 @@ from pairgossip.study.site.snapshots import (
 
 
 class StudyHome:
-    """The folder of a member of a study, and where everything is in it."""
+    """The folder of a member of a study, and the paths in it."""
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -42,7 +42,7 @@ class StudyHome:
         self.relay = self.folder / "relay.pem"
         self.database = self.folder / "study.sqlite"
         self.secrets = self.folder / "secrets"
-        """Not backed up: what opens the past."""
+        """Not backed up: it would reveal the past."""
         self.results = self.folder / "results"
         self.tables = self.folder / "tables"
         self.disclosures = self.folder / "disclosures.jsonl"
@@ -52,7 +52,7 @@ class StudyHome:
         self.lock_file = self.folder / "peer.lock"
 
     def read_settings(self) -> StudySettings:
-        """Read the operator's settings, or say what is wrong with them."""
+        """Read the operator's settings; raise `InputError` if they are wrong."""
         return read_settings(self.peer)
 
     @contextlib.contextmanager
@@ -101,10 +101,10 @@ def create_study(
 ) -> StudyHome:
     """Make the folder of a new member: key, certificate, and a frozen snapshot of its rows.
 
-    More settings are those of `StudySettings`; ``policy`` is a mapping of those of `Policy`.
-    With a relay, others meet this site there. An ``old`` peer's key and certificate may be taken,
-    and what it has told of its rows counts. ``confirm`` is called before anything is kept, with
-    sentences for the operator; it raises `InputError` if that may not be.
+    More settings are those of `StudySettings`; ``policy`` is a mapping of those of `Policy`. With a
+    relay, others meet this site there. An ``old`` peer's key and certificate may be taken, and then
+    its releases of rows count too. ``confirm`` is called before anything is kept, with sentences
+    for the operator; it raises `InputError` to refuse.
     """
     target = Path(os.path.abspath(folder))
     refuse_existing(target)

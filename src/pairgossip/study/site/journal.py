@@ -1,11 +1,11 @@
-"""What a member of a study has said, seen and decided: a database, and files of secrets.
+"""The records, secrets and decisions of a member of a study: a database, and files of secrets.
 
-A save is one transaction. Secrets are kept outside what is backed up, each in a file of its own:
-new ones are on the disk before the transaction, and those that it erases are removed after it. A
-crash in between leaves files that the database does not name, which the next start removes.
+A save is one transaction. Secrets are kept outside of backups, each in a separate file: new ones
+are on the disk before the transaction, and erased ones are removed after it. A crash in between
+leaves files that the database does not name, which the next start removes.
 
-What a site notes of its own, such as which rows it has reserved for a question, is staged, and is
-written in the transaction of the next save: that of the very record that it belongs to.
+A site's own notes, such as the rows that it has reserved for a question, are staged, and written in
+the transaction of the next save: that of the very record that they belong to.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pairgossip.study.protocol.site import Kept, Save, State
 
 _VERSION = 1
 _APPLICATION = 0x70676F32
-"""By this number in its header a file is known as a study's state."""
+"""The number in its header that marks a file as a study's state."""
 _SCHEMA = (
     "CREATE TABLE records (place INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, "
     "topic BLOB NOT NULL, content BLOB NOT NULL, is_shown INTEGER NOT NULL, "
@@ -45,11 +45,11 @@ _SCHEMA = (
     "CREATE TABLE questions (number INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE)",
 )
 _CACHE = 256
-"""KiB of the database kept in memory: the latest of years is read again, and little of it."""
+"""Size of the database's cache, in KiB: only the latest records are read again, and few of them."""
 _WAIT_FOR_OTHERS = 10.0
-"""Seconds for which a reader of another process is waited for."""
+"""Longest wait for a reader of another process, in seconds."""
 _PROTOCOL = "study"
-"""The room of notes in which those of the protocol are."""
+"""The room of notes of the protocol."""
 _PUT_RECORD = (
     "INSERT INTO records (digest, topic, content, is_shown) VALUES (?, ?, ?, ?) "
     "ON CONFLICT (digest) DO UPDATE SET content = excluded.content, is_shown = excluded.is_shown"
@@ -60,7 +60,7 @@ Leave this folder out of backups: whoever has a copy of a secret that was erased
 what this site has contributed. A peer that is restored without it ends its open questions.
 """
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Not to be backed up: see README.\n"
-"""By this, programs that make backups leave the folder out (bford.info/cachedir)."""
+"""The mark by which backup programs leave the folder out (bford.info/cachedir)."""
 
 
 class StudyJournal:
@@ -69,9 +69,9 @@ class StudyJournal:
     Parameters
     ----------
     database
-        The file; it is made if it is not there.
+        The file; it is made if it does not exist.
     secrets
-        The folder of secrets; it is made if it is not there.
+        The folder of secrets; it is made if it does not exist.
     power_safe
         Whether to wait for the disk, so that a loss of power undoes nothing.
     """
@@ -93,14 +93,14 @@ class StudyJournal:
                 raise
 
     def load(self) -> State:
-        """Return what the protocol has saved; raise `InputError` if it is damaged."""
+        """Return the protocol's saved state; raise `InputError` if it is damaged."""
         with explain_failures(self.path):
             return State(tuple(self._read_records()), self._read_secrets(), self.notes(_PROTOCOL))
 
     def save(self, save: Save) -> None:
-        """Carry out a save of the protocol, with what is staged.
+        """Carry out a save of the protocol, with the staged notes.
 
-        After a failure nothing more is written: what is in memory is ahead of the disk then.
+        After a failure nothing more is written: memory is then ahead of the disk.
         """
         if self._failure is not None:
             raise self._failure
@@ -124,7 +124,7 @@ class StudyJournal:
             raise
 
     def flush(self) -> None:
-        """Write what is staged."""
+        """Write the staged notes."""
         if self._staged:
             self.save(Save())
 
@@ -133,7 +133,7 @@ class StudyJournal:
         self._followers.append(follow)
 
     def close(self) -> None:
-        """Close the database; what was saved stays."""
+        """Close the database; saved records stay."""
         with contextlib.suppress(sqlite3.Error):
             self._base.close()
 
@@ -148,7 +148,8 @@ class StudyJournal:
 
     @property
     def numbers(self) -> Mapping[int, bytes]:
-        """The names of all questions by their numbers: 1, 2, 3 as this folder first saw them."""
+        """The names of all questions by their numbers: 1, 2, 3, ... in the order of arrival
+        here."""
         return dict(self._select("SELECT number, name FROM questions ORDER BY number"))
 
     def records_of(self, name: bytes) -> Sequence[bytes]:
@@ -161,17 +162,17 @@ class StudyJournal:
         ]
 
     def archived(self, name: bytes) -> Sequence[bytes]:
-        """Return what is left of the records of a question that has come to its end."""
+        """Return the remaining records of a question that has ended."""
         query = (
             "SELECT content FROM records WHERE topic = ? AND is_archived AND is_shown "
             "ORDER BY place"
         )
         return [content for (content,) in self._select(query, name)]
 
-    # Notes of a site, in rooms of its own
+    # Notes of a site, in separate rooms
 
     def notes(self, room: str) -> dict[str, bytes]:
-        """Return the notes of a room, by their names, with those that are staged."""
+        """Return the notes of a room, by their names, with the staged ones."""
         query = "SELECT name, content, crc FROM notes WHERE room = ? ORDER BY name"
         notes = {row[0]: self._check(room, *row) for row in self._select(query, room)}
         for (at, name), content in self._staged.items():
@@ -234,7 +235,7 @@ class StudyJournal:
             yield Kept(content, bool(is_shown))
 
     def _read_secrets(self) -> dict[str, bytes]:
-        """Return the secrets that are there; one that a backup lacks is missing."""
+        """Return the existing secrets; a backup may lack some."""
         files = dict(self._base.execute("SELECT name, file FROM secrets"))
         found = {}
         for name, file in files.items():
@@ -260,7 +261,7 @@ class StudyJournal:
 
 
 def make_secrets(folder: Path) -> None:
-    """Make the folder of secrets, marked to be left out of backups."""
+    """Make the folder of secrets, with a mark that leaves it out of backups."""
     if folder.is_dir():
         return
     try:
@@ -273,7 +274,7 @@ def make_secrets(folder: Path) -> None:
 
 
 def _name_record(content: bytes) -> tuple[bytes, bytes]:
-    """Return the digest of a record, and the question that it is about."""
+    """Return the digest of a record, and its question."""
     try:
         record = decode(content)
     except BadRecord:
@@ -305,7 +306,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(base: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new database; refuse one that is damaged, newer or another."""
+    """Make the tables of a new database; refuse one that is damaged, newer or of another kind."""
     (application,) = base.execute("PRAGMA application_id").fetchone()
     (version,) = base.execute("PRAGMA user_version").fetchone()
     (tables,) = base.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()

@@ -1,6 +1,6 @@
-"""What a question's text counts: its columns by the site's own names, and the layout of its table.
+"""The columns and cells that a question's text counts: the site's names, and the table's layout.
 
-Two questions can share a table if their layouts are the same, and only then.
+Two questions can share a table only if their layouts are the same.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def read_text(text: str) -> Spec:
 
 @lru_cache(maxsize=64)
 def layout_of(text: str) -> bytes:
-    """Return a digest of all that a question's table depends on besides the rows."""
+    """Return a digest of everything that a question's table depends on besides the rows."""
     spec = read_text(text)
-    if spec.kernel is None or not spec.is_sums:  # neither shares its sums with another
+    if spec.kernel is None or not spec.is_sums:  # such questions share no sums
         return hashlib.sha256(text.encode()).digest()
     from pairgossip.peer.sums.statistics import cells_of
 
@@ -51,7 +51,7 @@ def layout_of(text: str) -> bytes:
 
 
 def rows_travel(text: str) -> bool:
-    """Return whether rows travel for a text; a text that this version cannot read asks nothing."""
+    """Return whether rows travel for a text; False for one that this version cannot read."""
     try:
         return not read_text(text).is_sums
     except InputError:
@@ -59,12 +59,12 @@ def rows_travel(text: str) -> bool:
 
 
 def rule_of(members: MemberList) -> int:
-    """Return the least number of rows that the members of a list count; 0 where none asks."""
+    """Return the least number of rows that the members of a list count; 0 if no member sets one."""
     return max((card.least_cell for card in members.members), default=0)
 
 
 def rename_columns(text: str, settings: StudySettings) -> Spec:
-    """Return the specification with the columns as this site's source calls them."""
+    """Return the specification with the columns' names in this site's source."""
     table, own = json.loads(text), settings.columns
     table["columns"] = [own.get(name, name) for name in table["columns"]]
     table["ranges"] = {own.get(name, name): ends for name, ends in table["ranges"].items()}
@@ -77,30 +77,30 @@ def rename_columns(text: str, settings: StudySettings) -> Spec:
 
 
 def find_scores(spec: Spec, settings: StudySettings) -> frozenset[str]:
-    """Return the score columns that a text counts, as `find_column` knows them.
+    """Return the score columns that a text counts, by the names of `find_column`.
 
-    Where rows travel none is counted.
+    If rows travel, no column is counted.
     """
     names = spec.columns if spec.is_sums else ()
     return frozenset(find_column(name, settings) for name in names)
 
 
 def find_column(name: str, settings: StudySettings) -> str:
-    """Return how a question's column is known here, whatever it is called.
+    """Return the name of a question's column at this site, whatever the question calls it.
 
-    That is the source's name, or the first of those that are declared to be functions of it.
+    It is the source's name, or the first of the columns that are declared to be functions of it.
     """
     own = settings.columns.get(name, name)
     return next((min(group) for group in settings.same if own in group), own)
 
 
 def columns_here(spec: Spec, settings: StudySettings) -> set[str]:
-    """Return the columns that a question reads, as the source of this site calls them."""
+    """Return the columns that a question reads, by their names in this site's source."""
     return {settings.columns.get(name, name) for name in spec.observed}
 
 
 def refuse_undeclared(spec: Spec, settings: StudySettings, declared: frozenset[str]) -> None:
-    """Raise `InputError` for a column that this site has not."""
+    """Raise `InputError` for a column that this site does not have."""
     for name in spec.observed:
         if settings.columns.get(name, name) not in declared:
             raise InputError(

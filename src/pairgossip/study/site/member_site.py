@@ -1,4 +1,4 @@
-"""A member's site: its decisions by policy, its rows, its numbers, and what it keeps of answers."""
+"""A member's site: its decisions by policy, its rows, its numbers, and its copies of answers."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ from pairgossip.study.site.tryout import try_counting
 from pairgossip.study.site.words import describe_question, digest_words
 
 _COMPUTATION = "1"
-"""Version of what is summed for a question; members must have it in common."""
+"""Version of the sums of a question; all members must have the same."""
 _VISIBLE = "visible"
-"""The room of notes on questions of which the operator accepts that others can subtract."""
+"""The room of notes on questions whose differences the operator accepts as visible."""
 _FORGOTTEN = "forgotten"
 """The room of notes on words that others have given back to a restored folder."""
 
 
 class MemberSite:
-    """The `Site` of a member: what a study asks of its machine.
+    """The `Site` of a member: its machine, as the protocol uses it.
 
-    What it notes is written with the journal's next save, which is that of the record for which it
-    was asked; so a crash never leaves one without the other.
+    Its notes are written with the journal's next save, which is that of the record that they belong
+    to; so a crash never leaves one without the other.
 
     Parameters
     ----------
     home, identity, journal
-        The folder, who the member is, and its journal, which is open.
+        The folder, the member's identity, and its open journal.
     """
 
     def __init__(self, home: StudyHome, identity: Identity, journal: StudyJournal) -> None:
@@ -76,10 +76,10 @@ class MemberSite:
         self._unsigned = self.answers.unsigned
         """Answers whose files of signatures may be missing."""
 
-    # What the protocol asks
+    # Functions for the protocol
 
     def judge(self, name: bytes, question: Question) -> Verdict:
-        """Say yes or no by policy, or ask the operator; never by what the rows are."""
+        """Return yes or no by policy, or ask the operator; never depending on the rows."""
         settings = self._settings
         declared = frozenset[str]().union(*(one.columns for one in self.batches))
         others = [one for one in self.offers if one.question != name]
@@ -87,7 +87,7 @@ class MemberSite:
         return judge(question, settings, members, declared, others, me=self.identity.id)
 
     def offer(self, name: bytes, question: Question) -> Offer:
-        """Read the rows, and say what this site adds; nothing leaves yet but this."""
+        """Read the rows, and return what this site adds; nothing else leaves yet."""
         entry = self.offers.get(name)
         if entry is None or entry.state == "ended":
             self._refuse_reserved(name, question)
@@ -106,14 +106,14 @@ class MemberSite:
         return Computing(*parts).make_program(name, question, yeses, members.ids)
 
     def note_disclosure(self, name: bytes, round_: int, words: bytes) -> None:
-        """Write into the record of disclosures what is shown next, with the next save."""
+        """Record the next disclosure, with the next save."""
         entry = self.offers.get(name)
         if entry is None:
             self._note_forgotten(name, round_, words)
             return
         if entry.shown >= round_:
             return
-        if not entry.shown:  # a crash may have taken back what was told when they were computed
+        if not entry.shown:  # a crash may have undone the registers' notes of the computation
             tell_releases(self.offers, entry)
         about = self._describe_rows(name)
         if not about:
@@ -124,7 +124,8 @@ class MemberSite:
         self.record.add("shown", name, round=round_, words=digest, **about)
 
     def _describe_rows(self, name: bytes) -> dict[str, Any]:
-        """Say which rows leave as they are, and to whom; nothing where sums are computed."""
+        """Name the rows that leave as they are, and their readers; empty where sums are
+        computed."""
         journey = self.journeys.get(name)
         if journey is None:
             return {}
@@ -133,7 +134,7 @@ class MemberSite:
         return {"rows": len(journey.rows), "columns": columns, "to": sorted(others)}
 
     def _go_along(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Journey:
-        """Return the journey of a question whose rows travel, by the yeses of all."""
+        """Return the journey of a question whose rows travel, given the yeses of all."""
         members, entry = self._find_list(question), self.offers.get(name)
         if entry is None or entry.state == "ended":
             raise InputError("This site has not accepted the question, or has given it up.")
@@ -156,7 +157,8 @@ class MemberSite:
         return before
 
     def _note_forgotten(self, name: bytes, round_: int, words: bytes) -> None:
-        """Write down, once, words that others have though this folder, a backup, knows no offer."""
+        """Record, once, words that others have though this folder, a backup, has no offer of
+        them."""
         place = f"{name.hex()} {round_}"
         if self.journal.note(_FORGOTTEN, place) is None:
             self.journal.stage(_FORGOTTEN, place, b"")
@@ -164,7 +166,7 @@ class MemberSite:
             self.record.add("shown", name, round=round_, words=digest, is_forgotten=True)
 
     def finish(self, name: bytes, question: Question, transcript: bytes) -> None:
-        """Take up the result that all members have signed: keep the table, end the entry."""
+        """Take the result that all members have signed: keep the table, end the entry."""
         if self.answers.get(name) is not None:
             return
         answer, entry = self.answers.settle(name), self.offers.get(name)
@@ -183,7 +185,7 @@ class MemberSite:
         )
 
     def give_up(self, name: bytes, because: str, *, is_disclosed: bool) -> None:
-        """Note that nothing comes of a question; words of it may have been shown."""
+        """Note that a question ended without a result; words of it may have been shown."""
         self.answers.drop(name)
         entry = self.offers.get(name)
         if entry is None or not entry.is_open:
@@ -199,7 +201,7 @@ class MemberSite:
         """Return the archived records of a question, for a member that lacks them."""
         return self.journal.archived(name)
 
-    # What the operator asks
+    # Functions for the operator
 
     def accept_visible(self, name: bytes) -> None:
         """Note, with the next save, that the operator accepts that others can subtract."""
@@ -207,23 +209,23 @@ class MemberSite:
         self.journal.stage(_VISIBLE, name.hex(), b"")
 
     def take_back_visible(self, name: bytes) -> None:
-        """Note, with the next save, that the operator's yes came to nothing."""
+        """Note, with the next save, that the operator's yes had no effect."""
         self._visible.discard(name.hex())
         self.journal.stage(_VISIBLE, name.hex(), None)
 
     def choose_reads(
         self, text: str, members: Sequence[str], *, is_fresh: bool = False
     ) -> tuple[tuple[bytes, ...], bool]:
-        """Return which tables answer a text for these members, and whether rows are to be added.
+        """Return the tables that answer a text for these members, and whether rows must be added.
 
-        Those are the `reads` and `adds` of a question. With ``is_fresh`` rows that were added since
-        are counted though a table could answer at once.
+        These are the `reads` and `adds` of a question. With ``is_fresh``, rows that were added
+        since then are counted though a table could answer at once.
         """
         tables = self.answers.find_tables(layout_of(text), members)
         return tuple(one.question for one in tables), is_fresh or not tables
 
     def describe(self, question: Question) -> list[str]:
-        """Say in sentences what would leave this site, whatever its rows are."""
+        """Return sentences about what would leave this site, whatever its rows are."""
         name = digest_of(question)
         entry = self.offers.get(name)
         if entry is not None and entry.state != "ended":
@@ -236,7 +238,7 @@ class MemberSite:
         return describe_question(question, settings, batches, names, is_visible=is_visible)
 
     def try_out(self, name: bytes, question: Question) -> list[str]:
-        """Read the source, note nothing, and say in sentences what a yes would come to."""
+        """Read the source, note nothing, and return sentences about the effect of a yes."""
         if not question.adds:
             return self.describe(question)
         left = []
@@ -264,7 +266,7 @@ class MemberSite:
         return batch
 
     def keep_signed(self) -> None:
-        """Write the files of results that all members have signed by now, if they lack."""
+        """Write missing files of results that all members have signed by now."""
         self._unsigned = [name for name in self._unsigned if not self._sign(name)]
 
     def _sign(self, name: bytes) -> bool:
@@ -276,11 +278,11 @@ class MemberSite:
             self.answers.forget_result(name)
         return is_kept
 
-    # How it is done
+    # The parts
 
     @property
     def _settings(self) -> StudySettings:
-        """Read the operator's settings; those from before while a change cannot be read."""
+        """Read the operator's settings; return the previous ones while a change cannot be read."""
         with contextlib.suppress(InputError):
             self._last_settings = self.home.read_settings()
         return self._last_settings
@@ -300,16 +302,16 @@ class MemberSite:
         return Counting(entry.text, settings, self.identity, batches).matrix()
 
     def _settle(self, name: bytes, *, is_shown: bool) -> None:
-        """Note in the registers what came of a question's releases."""
+        """Note in the registers the end of a question's releases."""
         entry = self.offers.get(name)
         for key, places in () if entry is None else entry.releases:
             if is_shown:
                 tell_release(places, key, "table")
-            elif entry is not None and entry.repeats is None:  # else it was told before
+            elif entry is not None and entry.repeats is None:  # otherwise it was released before
                 retract_release(places, key)
 
     def _choose_batches(self, name: bytes, question: Question) -> list[Batch]:
-        """Return the batches that a question is about: those whose columns are not released."""
+        """Return the batches for a question: those whose columns are not released."""
         settings = self._settings
         spec = read_text(question.text)
         scores = find_scores(spec, settings)
@@ -321,7 +323,8 @@ class MemberSite:
         ]
 
     def _refuse_reserved(self, name: bytes, question: Question) -> None:
-        """Let a yes wait while another question may yet count these columns: it would add less."""
+        """Let a yes wait while another question may still count these columns: it would add
+        less."""
         spec = read_text(question.text)
         scores = find_scores(spec, self._settings)
         if not spec.is_sums and (other := self._find_traveling(name)) is not None:
@@ -342,12 +345,12 @@ class MemberSite:
             )
 
     def _find_traveling(self, besides: bytes) -> bytes | None:
-        """Return another question whose rows travel, or may yet."""
+        """Return another question whose rows travel, or still may."""
         open_ = (one for one in self.offers if one.is_open and one.question != besides)
         return next((one.question for one in open_ if not read_text(one.text).is_sums), None)
 
     def _number(self, name: bytes) -> int | str:
-        """Return how the operator knows a question; one that is not saved yet has no number."""
+        """Return the operator's name of a question; one that is not saved yet has no number."""
         with contextlib.suppress(KeyError):
             return self.journal.number_of(name)
         return name.hex()[:12]
@@ -355,7 +358,7 @@ class MemberSite:
     def find_shared(self, text: str, other: str) -> str | None:
         """Return a score column that two texts have in common here; None if there is none.
 
-        The other may be one that this version cannot read, which nobody here says yes to.
+        This version may be unable to read the other text, to which nobody here says yes.
         """
         here = find_scores(read_text(text), self._settings)
         with contextlib.suppress(InputError):
@@ -373,7 +376,7 @@ class MemberSite:
         )
 
     def _accept(self, name: bytes, question: Question) -> Entry:
-        """Count the rows, reserve them, and write down what others are told, with the next save."""
+        """Count the rows, reserve them, and store what others learn, with the next save."""
         self.answers.read_tables(question.reads, layout_of(question.text))
         if question.repeats is not None:
             return self._repeat(name, question, question.repeats)

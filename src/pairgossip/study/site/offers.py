@@ -1,4 +1,4 @@
-"""The book of a site's yeses: which rows are reserved for which question, and which are released.
+"""The book of a site's yeses: the rows reserved for each question, and the released ones.
 
 A yes reserves the score columns of its pieces, in the transaction that stores it. They are released
 for good once own words are shown, and free again if the question ends before that.
@@ -18,7 +18,7 @@ from pairgossip.study.site.journal import StudyJournal
 _OFFERS, _VECTORS = "offers", "vectors"
 
 State = Literal["accepted", "shown", "answered", "unfinished", "ended"]
-"""How far a question is here. All but the last keep the columns of its pieces."""
+"""The state of a question here. All but the last keep the columns of its pieces."""
 
 
 class Prepared(NamedTuple):
@@ -30,23 +30,23 @@ class Prepared(NamedTuple):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What this site keeps of a question that it has accepted."""
+    """This site's record of a question that it has accepted."""
 
     question: bytes
     asker: str
     text: str
     state: State = "accepted"
     pieces: tuple[Piece, ...]
-    """As the yes names them."""
+    """The pieces that the yes names."""
     scores: frozenset[str]
-    """Its score columns, as this site knows them."""
+    """Its score columns, by the names of this site."""
     layout: bytes
     disclosure: bytes
     commitment: bytes
     salt: bytes
     card: bytes = b""
     shown: int = 0
-    """The last round of which own words were shown."""
+    """The last round whose own words were shown."""
     repeats: bytes | None = None
     """The question whose numbers these are."""
     prepared: tuple[Prepared, ...] = ()
@@ -59,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether it may still come to something."""
+        """Whether it may still have a result."""
         return self.state in ("accepted", "shown")
 
     @property
@@ -91,7 +91,7 @@ class Offers:
         return iter(self._entries.values())
 
     def get(self, question: bytes) -> Entry | None:
-        """Return what is kept of a question."""
+        """Return the entry of a question."""
         return self._entries.get(question)
 
     def put(self, entry: Entry) -> None:
@@ -100,7 +100,7 @@ class Offers:
         self._journal.stage(_OFFERS, entry.question.hex(), msgspec.msgpack.encode(entry))
 
     def change(self, question: bytes, **fields: Any) -> None:
-        """Note what has become of a question, with the next save."""
+        """Note the end of a question, with the next save."""
         if (entry := self._entries.get(question)) is not None:
             self.put(msgspec.structs.replace(entry, **fields))
 
@@ -109,16 +109,16 @@ class Offers:
         self._journal.stage(f"{_VECTORS} {question.hex()}", name, vector)
 
     def vector(self, question: bytes, name: str) -> bytes | None:
-        """Return numbers that are kept; None if there are none."""
+        """Return kept numbers; None if there are none."""
         return self._journal.note(f"{_VECTORS} {question.hex()}", name)
 
     def drop_vectors(self, question: bytes) -> None:
-        """Forget the numbers of a question that is never repeated, with the next save."""
+        """Drop the numbers of a question that is never repeated, with the next save."""
         for name in self.vectors(question):
             self._journal.stage(f"{_VECTORS} {question.hex()}", name, None)
 
     def vectors(self, question: bytes) -> Mapping[str, bytes]:
-        """Return the numbers that are kept of a question, by their names."""
+        """Return the kept numbers of a question, by their names."""
         return self._journal.notes(f"{_VECTORS} {question.hex()}")
 
     def put_counts(self, question: bytes, batch: int, counts: bytes) -> None:
@@ -126,13 +126,13 @@ class Offers:
         self.put_vector(question, f"batch {batch}", counts)
 
     def counts(self, question: bytes) -> Mapping[int, bytes]:
-        """Return the counts that are kept for a question, by batch."""
+        """Return the kept counts of a question, by batch."""
         kept = self.vectors(question).items()
         return {int(name[6:]): it for name, it in kept if name.startswith("batch ")}
 
     @property
     def keys(self) -> list[str]:
-        """The keys of this study's releases that were told, or will be."""
+        """The keys of this study's releases that were sent, or will be."""
         return [key for one in self if one.state != "ended" for key, _ in one.releases]
 
     def find_rival(self, scores: frozenset[str], besides: bytes) -> Entry | None:
@@ -149,7 +149,7 @@ class Offers:
     def is_free(self, batch: int, scores: frozenset[str], besides: bytes | None = None) -> bool:
         """Return whether no other question has released one of these columns of a batch.
 
-        Those that open questions reserve may yet be free: until then a yes waits.
+        Columns reserved by open questions may become free again: until then a yes waits.
         """
         return not any(
             batch in one.batches and one.scores & scores

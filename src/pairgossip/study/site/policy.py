@@ -1,6 +1,6 @@
-"""What a site says of a question by its operator's policy, its text, and what was asked before.
+"""A site's answer to a question, from its operator's policy, its text, and earlier questions.
 
-Nothing here can read rows: an answer that depends on them could be bisected for what they are.
+Nothing here can read rows: an answer that depends on them would reveal them by bisection.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _TRIED = (
     "Its columns were asked for with other values or cells before, and nothing came of it: to "
     "which of the two this site adds rows would tell where they lie, so its operator decides."
 )
-"""Else whoever asks and withdraws could try one list of values after the other."""
+"""Otherwise an asker who withdraws questions could try one list of values after the other."""
 _MOST_RATE = 1_000.0
-"""Exchanges per second and link; whoever asks for more could keep this machine busy."""
+"""Largest rate, in exchanges per second and link; a higher one could keep this machine busy."""
 _ROWS = "Rows would leave this site as they are, so its operator decides."
 
 
@@ -44,14 +44,14 @@ def judge(
     *,
     me: str,
 ) -> Verdict:
-    """Say yes or no to a question, or that the operator is to be asked.
+    """Return yes or no to a question, or that the operator is to be asked.
 
     Parameters
     ----------
     question, members
-        What is asked, and the list at which; None if it is not known here.
+        The question, and its list; None if the list is not known here.
     settings, declared
-        The operator's settings, and the source's columns that are declared.
+        The operator's settings, and the source's declared columns.
     before
         The questions that this site has accepted.
     me
@@ -182,7 +182,7 @@ def _check_columns(spec: Spec, settings: StudySettings) -> None:
 
 
 def _check_history(text: str, spec: Spec, settings: StudySettings, live: Sequence[Entry]) -> None:
-    """Refuse a column in another part or with other values than it was first asked with."""
+    """Refuse a column in another part or with other values than at its first use."""
     scores = find_scores(spec, settings)
     if not scores:
         return
@@ -208,7 +208,7 @@ def _check_history(text: str, spec: Spec, settings: StudySettings, live: Sequenc
 
 
 def _parts(spec: Spec, settings: StudySettings) -> dict[str, str]:
-    """Return the columns that are no scores, as this site knows them, with their part."""
+    """Return the columns that are not scores, by this site's names, with their part."""
     parts = (
         *(("label", spec.label), ("weight", spec.weight)),
         *(("group", spec.by), ("group", spec.within)),
@@ -239,7 +239,7 @@ def _refuse_other_values(spec: Spec, before: Spec, settings: StudySettings) -> N
 
 
 def _values(spec: Spec, settings: StudySettings) -> dict[str, object]:
-    """Return what each column may hold."""
+    """Return the possible values of each column."""
     listed = {**spec.factors, **spec.words}
     values: dict[str, object] = {name: listed[name] for name in listed}
     values |= {name: ends for name, ends in spec.ranges.items() if name not in listed}
@@ -272,7 +272,7 @@ def _check_amount(
 
 
 def count_numbers(spec: Spec) -> int:
-    """Return how many numbers a question asks of a member at most."""
+    """Return the largest number of numbers that a question asks of a member."""
     if spec.kernel is not None:
         from pairgossip.peer.sums.statistics import cells_of
 
@@ -283,12 +283,12 @@ def count_numbers(spec: Spec) -> int:
 
 
 def noise_of(spec: Spec) -> float:
-    """Return how much epsilon a question spends."""
+    """Return the epsilon that a question spends."""
     return 0.0 if spec.noise is None else spec.noise.epsilon
 
 
 def _find_undeclared_range(spec: Spec, settings: StudySettings) -> str:
-    """Say which column has no range in the settings, by which a yes could be given unasked."""
+    """Name a column without a range in the settings, without which no yes is automatic."""
     for name in spec.columns:
         if name not in settings.ranges:
             return (

@@ -1,8 +1,8 @@
-"""What all members compute for a question: one sum of counts or rounds of learning, or a reading.
+"""The common computation of a question: a sum of counts, rounds of learning, or a reading.
 
-The yeses say how many rows each member adds, rounded; who adds none contributes zeros. What this
-site contributes was counted when it said yes, and stays the same, so that a question that is
-repeated is asked with the same numbers.
+The yeses have the number of rows of each member, rounded; a member that adds no rows contributes
+zeros. A site's contribution was counted when it said yes, and stays the same, so a question that is
+repeated has the same numbers.
 """
 
 from __future__ import annotations
@@ -38,41 +38,41 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _FIRST = f"{0:08x}"
-"""The ordinal in the names of generations, which a study has none of."""
+"""The ordinal in the names of generations, of which a study has only one."""
 
 Sizes = Mapping[str, Sequence[int]]
-"""By members' ids, how many rows each of the pieces has that they add, rounded down."""
+"""The number of rows of each added piece, rounded down, by members' ids."""
 
 
 class Own(NamedTuple):
     """This site's part in a question."""
 
     counts: IntArray
-    """How many rows, and in which blocks or cells; zeros if it adds none."""
+    """The number of rows, and of those in each block or cell; zeros if it adds none."""
     salt: bytes
     me: str = ""
-    """Its id, by which its own line is known there if cards say that it shows it."""
+    """Its id, which marks its own line there if cards say that it is shown."""
 
 
 class Keeper(Protocol):
-    """Keeps what a computation has come to, before anything of it leaves."""
+    """Keeps the results of a computation, before any of them leaves."""
 
     def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
-        """Return the words for a question of a round: those that are kept, or new ones."""
+        """Return the words for a question of a round: the kept ones, or new ones."""
 
     def keep_result(self, result: Result, table: bytes | None) -> None:
-        """Keep the result that is signed next, and the table that it is read from."""
+        """Keep the result that is signed next, and its table."""
 
 
 class _Stating:
-    """The part of a program by which its result is kept before it is signed."""
+    """The part of a program that keeps its result before it is signed."""
 
     keeper: Keeper
     result: Result | None
     table: bytes | None
 
     def ask(self) -> Ask | None:
-        """Return what the next round asks for; None if all is known."""
+        """Return the request of the next round; None if all is known."""
         ask: Ask | None = super().ask()  # type: ignore[misc]
         if ask is not None and ask.kind is Kind.STATEMENT and self.result is not None:
             self.keeper.keep_result(self.result, self.table)
@@ -80,24 +80,24 @@ class _Stating:
 
 
 class TableProgram(_Stating, StatisticsProgram):
-    """A statistic or a report from one sum of counts, and from tables of before.
+    """A statistic or a report from one sum of counts, and from earlier tables.
 
     Parameters
     ----------
     spec, name
         The specification, and the name of the question.
     own, keeper
-        This site's part, and what keeps it before it leaves.
+        This site's part, and the keeper of its words.
     sizes
-        The pieces that members add; none for a reading.
+        The pieces that members add; empty for a reading.
     covered
-        How many rows of each member the result is of, those of tables of before among them.
+        The number of rows of each member in the result, those of earlier tables included.
     read
-        The tables of before, as they are kept.
+        The earlier tables, as they are kept.
     flags
-        What members' cards say where sites are compared.
+        The facts on members' cards where sites are compared.
     noise
-        Gives what this site adds to its counts, where the specification asks for noise.
+        Returns this site's addition to its counts, where the specification asks for noise.
     least_members
         The least number of members that add rows; one more where small counts are hidden.
     """
@@ -133,13 +133,13 @@ class TableProgram(_Stating, StatisticsProgram):
         )
 
     def _conclude_without_sum(self) -> None:
-        """Read what there is; several tables become one."""
+        """Read the existing tables; several become one."""
         if self._tables:
             self._kept = pack_table(self._before_digest, self._join())
         self.result = self._state(**self._conclude(self._kept or b""))
 
     def _join(self, new: IntArray | None = None, sites: SiteSums | None = None) -> Table:
-        """Return the tables of before and new counts as one."""
+        """Return the earlier tables and new counts as one."""
         words = self._cells.words
         numbers, batches = np.zeros(words, dtype=np.int64), tuple[int, ...]()
         for table in self._tables:
@@ -156,12 +156,12 @@ class TableProgram(_Stating, StatisticsProgram):
         return hashlib.sha256(public + self._before_digest).digest(), words
 
     def contribute(self, ask: Ask) -> Words:
-        """Return this site's counts and a part of the salt; the same whenever it is asked."""
+        """Return this site's counts and a part of the salt; the same at every request."""
         return self.keeper.keep_words(ask.public, partial(super().contribute, ask))
 
     @property
     def _told_sizes(self) -> list[int]:
-        """How many rows are added at once, as members tell it: rounded down."""
+        """The numbers of rows added at once, as other members learn them: rounded down."""
         return _list_sizes(self._sizes)
 
     def _pack(self, salt: bytes, new: IntArray, sites: SiteSums | None) -> bytes:
@@ -170,15 +170,15 @@ class TableProgram(_Stating, StatisticsProgram):
 
     def _conclude(self, kept: bytes) -> dict[str, Any]:
         fields = super()._conclude(kept)
-        if not self._sizes:  # nobody was to add any
+        if not self._sizes:  # no member was to add rows
             fields |= {"left_out": None, "rounds": len(self._tables)}
         return fields
 
 
 class ModelProgram(_Stating, LearningProgram):
-    """A linear model of a loss, by members that tell rounded numbers of rows.
+    """A linear model of a loss, from members that tell rounded numbers of rows.
 
-    Parameters are those of `TableProgram`; ``rows`` are this site's, in an order of their own.
+    Parameters are those of `TableProgram`; ``rows`` are this site's, in their own order.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class ModelProgram(_Stating, LearningProgram):
     ) -> None:
         self.keeper, self._sizes, self._known = keeper, sizes, 0
         self._has_rows, more = len(rows) > 0, SIZE_STEP - 1
-        if not self._has_rows:  # a row to ask for, which nothing is told of
+        if not self._has_rows:  # the program needs a row, which is not counted
             ranges = [spec.ranges[name][0] for name in spec.columns]
             rows = np.array([[*ranges, label_values(spec)[0]]])
         most = {one: sum(it) + more * sum(map(bool, it)) for one, it in sizes.items()}
@@ -202,7 +202,7 @@ class ModelProgram(_Stating, LearningProgram):
             self.result = self._state(finished=False)
 
     def contribute(self, ask: Ask) -> Words:
-        """Return this site's numbers; the same whenever it is asked the same."""
+        """Return this site's numbers; the same at every equal request."""
         return self.keeper.keep_words(ask.public, partial(self._sum_own, ask))
 
     def _sum_own(self, ask: Ask) -> Words:

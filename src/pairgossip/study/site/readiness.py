@@ -1,4 +1,4 @@
-"""What the first question loads, loaded before: a peer needs its memory at once, or not at all."""
+"""Early loading of the first question's needs: memory is missing at the start or not at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ least_cell = 3
 
 
 def load_all() -> None:
-    """Name, count and read some rows as a question does."""
+    """Name, count and read some rows, as a question does."""
     spec = parse_spec(_QUESTION)
     scores = np.linspace(0.0, 1.0, 60)
     name_column(bytes(32), Entries(scores))

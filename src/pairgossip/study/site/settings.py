@@ -22,16 +22,16 @@ from pairgossip.text import parse_address
 
 _PREFIX = "PAIRGOSSIP_"
 _BY_ENVIRONMENT = ("listen", "metrics", "power_safe")
-"""Settings that variables may change; what a site allows stands in its file alone."""
+"""Settings that variables may change; the policy of a site is in its file alone."""
 _LEAST_CELL = 3
-"""Least number of rows that is counted, unless the operator asks for more."""
+"""Default of the least number of rows in a count."""
 _MOST_NUMBERS = 1 << 17
-"""Numbers that a question may ask of a site, unless the operator allows more."""
+"""Default of the largest number of numbers that a question may ask of a site."""
 _MOST_OPEN = 20
-"""Open questions of one member, unless the operator allows more."""
+"""Default of the largest number of open questions of one member."""
 
 _MOST_COLUMNS = 20
-"""Score columns of a study, unless the operator allows more."""
+"""Default of the largest number of score columns in a study."""
 
 
 _EXAMPLES: Mapping[str, tuple[object, str]] = {
@@ -73,37 +73,37 @@ _RANGES = """
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What this site answers; None stands for no limit."""
+    """The questions that this site answers; None stands for no limit."""
 
     accept: Literal["ask", "by-policy"] = "ask"
-    """Whether the operator is asked, or what is allowed here is accepted at once."""
+    """Whether the operator is asked, or allowed questions are accepted at once."""
     may_ask: tuple[str, ...] | None = None
     """Names or ids of the members whose questions are answered."""
     kernels: tuple[str, ...] | None = None
     losses: tuple[str, ...] | None = None
     columns: tuple[str, ...] | None = None
-    """Score columns and labels that may be asked for, as questions call them."""
+    """Score columns and labels that questions may use, by the questions' names."""
     groups: tuple[str, ...] | None = None
-    """Columns of groups and strata by which rows may be counted, as questions call them."""
+    """Columns of groups and strata that may divide the rows, by the questions' names."""
     least_rows: int = LEAST_ROWS
-    """The least rows of a batch, and of this site and class behind a total."""
+    """The least number of rows of a batch, and of this site and class behind a total."""
     least_cell: int = _LEAST_CELL
-    """Texts that count fewer rows than this are refused."""
+    """The least number of rows in a count; texts with a smaller one are refused."""
     least_members: int = LEAST_MEMBERS
-    """Lists of fewer members are refused; all of a list are accepted by hand."""
+    """The least number of members of a list; all of them are accepted by hand."""
     most_numbers: int = _MOST_NUMBERS
-    """Questions that ask for more numbers of a site are refused."""
+    """The largest number of numbers that a question may ask of a site."""
     most_open: int = _MOST_OPEN
-    """Further questions of a member with as many open ones are refused."""
+    """The largest number of open questions of one member."""
     most_columns: int = _MOST_COLUMNS
-    """Questions for more score columns, in the whole study, are refused."""
+    """The largest number of score columns in the whole study."""
     epsilon: float | None = None
-    """How much epsilon all questions with noise may spend together; None for none of them."""
+    """The epsilon that all questions with noise may spend together; None allows none of them."""
     allow: tuple[str, ...] = ()
-    """Losses allowed though their sums can locate a row."""
+    """Losses that are allowed though their sums can locate a row."""
     exchange: bool | Literal["by-policy"] = False
-    """Whether rows may travel. The operator is asked each time, also where `accept` says that
-    sums are accepted at once; "by-policy" here too means that rows leave without being asked."""
+    """Whether rows may travel. The operator is asked each time, even where `accept` accepts sums at
+    once; "by-policy" here too lets rows leave without being asked."""
 
 
 class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,40 +111,40 @@ class StudySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     source: str
-    """The file or folder that the first rows are read from, never copied."""
+    """The file or folder of the first rows, which is never copied."""
     listen: str = DEFAULT_LISTEN
     relay: str | None = None
-    """Where a site that cannot be called meets the others, such as tls/relay.example:443; it then
-    listens nowhere. The relay's certificate is in relay.pem."""
+    """The relay at which a site that cannot be called meets the others, such as
+    tls/relay.example:443; it then listens nowhere. The relay's certificate is in relay.pem."""
     power_safe: bool = True
-    """Whether to wait for the disk where a loss of power could otherwise undo what was said."""
+    """Whether to wait for the disk where a loss of power could otherwise undo a record."""
     metrics: str | None = None
-    """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
+    """The address of the metrics, such as 127.0.0.1:9464; None for no metrics."""
     show: bool = False
     """Where sites are compared: show this site's own statistic to all members, with its error."""
     row_id: str | None = None
-    """The column of the source that tells rows apart."""
+    """The column of the source that identifies rows."""
     same: tuple[tuple[str, ...], ...] = ()
-    """Columns that are functions of one another, and count as one; as the source calls them."""
+    """Columns that are functions of one another, and count as one; by the source's names."""
     register: str | None = None
-    """Where releases are noted, in place of the register beside the data."""
+    """The register of releases, in place of the one beside the data."""
     rehearsal: bool = False
-    """Whether all members are on this machine: the register of this user is left alone."""
+    """Whether all members are on this machine: then the register of this user is not used."""
     batch: Mapping[str, str] = {}
-    """Where the sources of added rows have moved to, by "2", "3", ..."""
+    """The new paths of sources of added rows, by "2", "3", ..."""
     declared: tuple[str, ...] | None = None
-    """The columns that studies may ask for, as the source calls them; None for all. Rows that lack
-    one of them are in no question."""
+    """The columns that studies may use, by the source's names; None for all. Rows that lack one of
+    them are in no question."""
     columns: Mapping[str, str] = {}
-    """How this site's source calls the columns of questions, where it differs."""
+    """The source's names of the columns of questions, where they differ."""
     ranges: Mapping[str, tuple[float, float]] = {}
-    """Between which values columns lie, as questions call them; questions with narrower ranges are
-    refused, and none is accepted by policy for a column without one."""
+    """The ranges of columns, by the questions' names; questions with narrower ranges are refused,
+    and none is accepted by policy for a column without a range."""
     policy: Policy = Policy()
 
 
 def read_settings(path: Path) -> StudySettings:
-    """Read the settings of a study's folder, or say what is wrong with them."""
+    """Read the settings of a study's folder; raise `InputError` if they are wrong."""
     content = read_bytes(path, LARGEST_TOML)
     with explain_settings(path):
         table = parse_toml(content.decode())
@@ -156,7 +156,7 @@ def read_settings(path: Path) -> StudySettings:
 
 
 def make_settings(**given: Any) -> StudySettings:
-    """Return settings by their names, or say what is wrong with them."""
+    """Return settings by their names; raise `InputError` if they are wrong."""
     _refuse_unknown(given, StudySettings, "setting")
     if isinstance(policy := given.get("policy"), Mapping):
         _refuse_unknown(policy, Policy, "setting of policy")
@@ -216,7 +216,7 @@ def _check_policy(policy: Policy) -> None:
 
 
 def change_by_environment(settings: StudySettings, environment: Mapping[str, str]) -> StudySettings:
-    """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
+    """Let variables such as PAIRGOSSIP_LISTEN replace entries of peer.toml."""
     changes = {}
     for variable, value in environment.items():
         if not variable.startswith(_PREFIX) or variable in (HOME_VARIABLE, REGISTER_VARIABLE):
@@ -234,7 +234,7 @@ def change_by_environment(settings: StudySettings, environment: Mapping[str, str
 
 
 def format_settings(settings: StudySettings) -> str:
-    """Write settings as TOML, without those that are as they are anyway; tables come last."""
+    """Write settings as TOML, without those at their default; tables come last."""
     table = _without_defaults(settings)
     tables = {name: table.pop(name) for name in ("batch", "columns", "ranges") if name in table}
     policy = table.pop("policy", {})
@@ -248,7 +248,7 @@ def format_settings(settings: StudySettings) -> str:
 
 
 def _explain_policy(policy: Mapping[str, Any]) -> list[str]:
-    """Write a policy, and beside it what else it could say."""
+    """Write a policy, with the alternatives beside each entry."""
     free = {name: one for name, one in _EXAMPLES.items() if name not in policy}
     examples = _format_entries({name: value for name, (value, _) in free.items()})
     words = (what for _, what in free.values())

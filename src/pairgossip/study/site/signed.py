@@ -1,6 +1,6 @@
 """The signed results of a study's questions: files that everybody can check offline.
 
-All that such a file holds is in the journal once all members have signed.
+The journal has all contents of such a file once all members have signed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ENDING = ".json"
 
 
 def list_of(journal: StudyJournal, digest: bytes) -> MemberList | None:
-    """Return the list with a digest, if somebody has signed it and that is known here."""
+    """Return the list with a digest, if a signature of it is known here."""
     for content in journal.records_of(NO_DIGEST):
         record = decode(content)
         if isinstance(record, Assent) and record.list.digest == digest:
@@ -53,7 +53,7 @@ def list_of(journal: StudyJournal, digest: bytes) -> MemberList | None:
 def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes, result: bytes) -> bool:
     """Write the file of a question's result, on the disk before this returns.
 
-    Return whether it is there now; it is not before all have signed.
+    Return whether the file exists now; it does not before all have signed.
     """
     path = path_of(home, name)
     if path.exists():
@@ -76,7 +76,7 @@ def read_answer(home: StudyHome, name: bytes) -> SignedResult:
 
 
 def path_of(home: StudyHome, name: bytes) -> Path:
-    """Return where the signed result of a question is kept."""
+    """Return the path of the signed result of a question."""
     return home.results / f"{name.hex()}{_ENDING}"
 
 
@@ -91,7 +91,7 @@ def _write(path: Path, signed: SignedResult) -> None:
 
 
 def _sign(journal: StudyJournal, name: bytes, result: Result) -> SignedResult | None:
-    """Put together what all members have signed; None if some are missing."""
+    """Put together the records that all members have signed; None if some are missing."""
     records = []
     for content in journal.records_of(name):
         try:

@@ -1,8 +1,8 @@
-"""The rows of a site, frozen: batches, each with a keyed digest by which it is known again.
+"""The rows of a site, frozen: batches, each with a keyed digest that recognizes it.
 
 A batch has the rows that are complete in all declared columns, and every question uses exactly
-these: else two questions could be told apart by rows that only one of them has. A source is read
-again for each question, and compared with its digest; the order of its rows is nothing to go by.
+these: otherwise two questions could differ by rows that only one of them has. A source is read
+again for each question, and compared with its digest; the order of its rows does not matter.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Batch(msgspec.Struct, frozen=True):
     """Rows that were frozen at once."""
 
     number: int
-    """1 for those that the folder was made with."""
+    """1 for the rows with which the folder was made."""
     source: str
     rows: int
     digest: bytes
-    """Of the rows in all declared columns, keyed, whatever their order."""
+    """The keyed digest of the rows in all declared columns, in any order."""
     columns: tuple[str, ...]
-    """The declared ones, as the source calls them."""
+    """The declared columns, by the source's names."""
 
     @property
     def told_rows(self) -> int:
-        """How many rows others are told."""
+        """The number of rows that others learn."""
         return round_size(self.rows)
 
 
@@ -78,7 +78,7 @@ def secret_of(identity: Identity) -> bytes:
 
 
 def commit(identity: Identity, *content: object) -> bytes:
-    """Return a keyed digest: the same for the same content, and nothing to try guesses by."""
+    """Return a keyed digest: the same for the same content, and useless for testing guesses."""
     return hmac.digest(secret_of(identity), msgspec.msgpack.encode(content), hashlib.sha256)
 
 
@@ -96,9 +96,9 @@ def freeze(
 
 
 def read_again(batch: Batch, settings: StudySettings, identity: Identity) -> Table:
-    """Return the rows of a batch from its source; raise `InputError` if they are not the same.
+    """Return the rows of a batch from its source; raise `InputError` if they have changed.
 
-    The sentence is one for all members, and says nothing about rows.
+    The sentence goes to all members, and says nothing about rows.
     """
     source = Path(find_source(batch, settings))
     try:
@@ -113,7 +113,7 @@ def read_again(batch: Batch, settings: StudySettings, identity: Identity) -> Tab
 
 
 def find_source(batch: Batch, settings: StudySettings) -> str:
-    """Return where the rows of a batch are by now."""
+    """Return the present path of a batch's rows."""
     if batch.number == 1:
         return settings.source
     return settings.batch.get(str(batch.number), batch.source)
@@ -147,7 +147,7 @@ def _name_columns(columns: Sequence[str]) -> str:
 
 
 def find_registers(source: Path, settings: StudySettings) -> tuple[Path, ...]:
-    """Return the registers in which releases of a source's rows are noted."""
+    """Return the registers of releases of a source's rows."""
     register = None if settings.register is None else Path(settings.register)
     places = registers_of(source, register)
     return places[:1] if settings.rehearsal else places
@@ -163,7 +163,7 @@ def refuse_few(batch: Batch, least_rows: int) -> None:
 
 
 def describe_repeated(table: Table, before: Sequence[Table], row_id: str | None) -> str | None:
-    """Say that rows were frozen before; refuse them if they have the same ids; None if none are."""
+    """Describe rows that were frozen before; refuse equal ids; None if there are no such rows."""
     if row_id is not None:
         known = {one for other in before for one in other.text(row_id)}
         again = len(known.intersection(table.text(row_id)))

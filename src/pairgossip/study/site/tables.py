@@ -1,7 +1,8 @@
 """The tables that members have counted together, kept for good: a file per question.
 
-With the table of a question, every further one of the same layout is answered at home. A table is
-named by the question that has added its last rows, and holds those of the questions that it read.
+With the table of a question, every later one of the same layout is answered at home. A table has
+the name of the question that has added its last rows, and includes those of the questions that it
+read.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ from pairgossip.study.site.journal import StudyJournal
 _ROOM, _STATED, _RESULTS = "answers", "stated", "results"
 _ENDING = ".table"
 _LARGEST = 1 << 26
-"""Bytes of a table; a longer one is refused."""
+"""Largest size of a table, in bytes; a longer one is refused."""
 
 Covered = tuple[tuple[str, int, int], ...]
-"""Pieces whose rows are in a table: member, batch, and how many rows others were told."""
+"""Pieces with rows in a table: member, batch, and the number of rows that others learned."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a question that all members have answered."""
+    """The record of a question that all members have answered."""
 
     question: bytes
     layout: bytes
     rounds: int
-    """How many sums became known for it."""
+    """The number of sums that became known for it."""
     table: bytes = b""
-    """The digest of the table; of none without one."""
+    """The digest of the table; that of nothing without a table."""
     covered: Covered = ()
     members: tuple[str, ...] = ()
-    """Those of the question's list, who all have the table."""
+    """The members of the question's list, who all have the table."""
     adds: bool = True
 
     @property
@@ -55,7 +56,7 @@ class Answers:
         kept = journal.notes(_ROOM).values()
         answers = (msgspec.msgpack.decode(one, type=Answer) for one in kept)
         self._answers = {one.question: one for one in answers if one.adds}
-        """Those that have added rows: others may be many, and are never read again."""
+        """Answers that have added rows: others may be many, and are never read again."""
 
     def get(self, question: bytes) -> Answer | None:
         """Return the answer to a question; None if there is none."""
@@ -70,16 +71,17 @@ class Answers:
         return [bytes.fromhex(name) for name in self._journal.notes(_RESULTS)]
 
     def state(self, answer: Answer, result: bytes, table: bytes | None) -> None:
-        """Keep what this site signs, with the next save, and its table, which is on the disk."""
+        """Keep the result that this site signs, with the next save, and its table, already on
+        disk."""
         if table is not None:
             self._write(answer.question, table)
         self._journal.stage(_RESULTS, answer.question.hex(), result)
         self._journal.stage(_STATED, answer.question.hex(), msgspec.msgpack.encode(answer))
 
     def settle(self, question: bytes) -> Answer | None:
-        """Take up what all members have signed, with the next save.
+        """Take the result that all members have signed, with the next save.
 
-        None where it is not here any more, as in a restored backup.
+        Return None if it is not here any more, as in a restored backup.
         """
         kept = self._journal.note(_STATED, question.hex())
         if kept is None:
@@ -92,7 +94,7 @@ class Answers:
         return answer
 
     def drop(self, question: bytes) -> None:
-        """Forget what only this site has signed."""
+        """Drop a result that only this site has signed."""
         if self._journal.note(_STATED, question.hex()) is not None:
             for room in (_STATED, _RESULTS):
                 self._journal.stage(room, question.hex(), None)
@@ -103,13 +105,13 @@ class Answers:
         return self._journal.note(_RESULTS, question.hex())
 
     def forget_result(self, question: bytes) -> None:
-        """Forget a result that is in a file with all signatures, with the next save."""
+        """Drop a result that is in a file with all signatures, with the next save."""
         self._journal.stage(_RESULTS, question.hex(), None)
 
     def find_tables(self, layout: bytes, members: Sequence[str]) -> tuple[Answer, ...]:
-        """Return answers whose tables have a layout and cover pieces once, the most of them.
+        """Return answers whose tables have a layout and cover pieces once, as many as possible.
 
-        Only those that all these members have.
+        Only tables that all these members have are used.
         """
         usable = [
             one

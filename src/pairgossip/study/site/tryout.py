@@ -1,6 +1,6 @@
-"""A dry run of a question: what a yes would come to, told to the operator alone.
+"""A dry run of a question: the effect of a yes, shown to the operator alone.
 
-A no that follows a look at the rows tells something of them; the last sentence says so.
+A no that follows a look at the rows reveals something about them; the last sentence says so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOOKED = (
 
 
 def try_counting(counting: Counting, left: Sequence[str] = ()) -> list[str]:
-    """Say what the rows of a site would add; ``left`` says why other batches are not asked for."""
+    """Describe what the rows of a site would add; ``left`` has the reasons for other batches."""
     said = [*left, *(_describe_batch(one, counting.spec.is_sums) for one in counting.counted)]
     if not counting.counted:
         said.append("No rows are left to count in these columns: this site would add zeros.")
@@ -49,7 +49,7 @@ def _describe_batch(one: Counted, is_sums: bool) -> str:
 
 
 def _describe_counts(counting: Counting) -> list[str]:
-    """Say which counts would leave, and what the rule about few rows does to them."""
+    """Describe the counts that would leave, and the effect of the rule about few rows."""
     if not (adding := counting.adding):
         return []
     spec, cells = counting.spec, counting.count_cells(adding)

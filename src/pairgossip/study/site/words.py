@@ -1,6 +1,6 @@
 """What would leave this site, in words that its operator accepts, and whose digest a yes signs.
 
-They follow from the question and the public history alone: the same words whatever the rows are.
+They follow from the question and the public history alone: the same words for any rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def describe_question(
     *,
     is_visible: bool = False,
 ) -> list[str]:
-    """Say what leaves this site for a question.
+    """Return sentences about what leaves this site for a question.
 
     Parameters
     ----------
     question, settings
-        What is asked, and this operator's settings.
+        The question, and this operator's settings.
     batches
-        Those that would be counted.
+        The batches that would be counted.
     names
         The names of the members on the question's list, by their ids.
     is_visible
@@ -67,12 +67,13 @@ def describe_question(
             "This operator accepts that others can subtract what this question tells from what "
             "they know, and so learn numbers of this site alone."
         )
-    # Names of columns and classes are the asker's: they must not turn what is read around.
+    # The asker chose the names of columns and classes: they must not change the meaning of the
+    # rest.
     return [printable(one) for one in sentences]
 
 
 def digest_words(sentences: Sequence[str]) -> bytes:
-    """Return the digest by which a yes names what its operator was told."""
+    """Return the digest by which a yes names the words shown to its operator."""
     return hashlib.sha256("\n".join(sentences).encode()).digest()
 
 
@@ -82,7 +83,7 @@ def _describe_travel(
     batches: Sequence[Batch],
     names: Mapping[str, str],
 ) -> list[str]:
-    """Say what leaves this site where rows travel."""
+    """Describe what leaves this site where rows travel."""
     spec = read_text(question.text)
     rows = [f"{one.number} ({format_count(one.told_rows, 'row')} or a few more)" for one in batches]
     whose = f"batch{'es' * (len(batches) > 1)} {join_names(rows)}" if rows else "no batch"
