@@ -89,7 +89,7 @@ def test_p_values_of_different_tests_are_not_joined() -> None:
         pg.join_trials([first, ask_trial(1, 0.6)])
     of_before = replace(ask_trial(1, 0.5), p_law=None)  # as files of 0.2 are
     for halves in ([first, of_before], [of_before, first]):
-        with pytest.raises(pg.InputError, match=r"only some have p_law"):
+        with pytest.raises(pg.InputError, match=r"Only some of the results have p_law"):
             pg.join_trials(halves)
     by_two_laws = replace(first, p_law="exact or null variance, ties counted")
     joined = pg.join_trials([by_two_laws, replace(of_before, p_law="exact")])
@@ -274,13 +274,13 @@ def test_dropped_rows_are_noted_and_told_the_caller() -> None:
         ({"graph": "cycle", "alternative": "less"}, "leave alternative= out"),
         ({"kernel": "mmd", "seed": -1}, "The seed must be a whole number >= 0 or None, not -1"),
         ({"graph": "cycle", "kernel": "auc", "target": "u"}, "is its kind: leave target= out"),
-        ({"kind": "u"}, "no average over pairs.*: leave kind= out"),
-        ({"graph": "cycle", "kind": "u"}, "no average over pairs.*: leave kind= out"),
+        ({"kind": "u"}, "not an average over pairs.*: leave kind= out"),
+        ({"graph": "cycle", "kind": "u"}, "not an average over pairs.*: leave kind= out"),
         ({"graph": "cycle", "bins": 3, "range": (0, 1)}, "'bins' is not an argument here"),
         ({"graph": "cycle", "interval": 5}, "The level of an interval must be .*, not 5"),
         ({"graph": "cycle", "labels": np.ones(200)}, "one class only"),
         ({"graph": "cycle", "kernel": "mmd"}, "permuting .*: leave graph= out"),
-        ({"graph": "cycle", "kernel": "gini", "labels": None}, "is not known: say it with null="),
+        ({"graph": "cycle", "kernel": "gini", "labels": None}, "is not known: give it with null="),
     ],
 )
 def test_bad_options_are_refused(how: dict[str, Any], sentence: str) -> None:

@@ -110,7 +110,7 @@ def test_figures_and_pages_lead_with_honest_nodes() -> None:
         ("liars=1", {"clock": "sync"}, "exchanges are whole, and without liars"),
         ("liars=1", {"method": "u1"}, "averages nothing, so liars have nothing to lie about"),
         ("half_loss=0.1", {"method": "u1"}, "leave half_loss out"),
-        ("half_loss=0.1", {"method": "collect"}, "nothing that half an exchange could spoil"),
+        ("half_loss=0.1", {"method": "collect"}, "no value that half an exchange could spoil"),
         ("liars=1", {"engine": "tokens"}, "Engine 'tokens' carries out whole, honest exchanges"),
         ("loss=0.1", {"method": "sketch", "schedule": "tree"}, "loses a whole branch"),
         (

@@ -174,9 +174,9 @@ BAD = [
     ),
     (
         {"data": SCORES, "kernel": "gini", "weights": np.full(60, 0.5), "interval": 0.9},
-        "no frequencies",
+        "not frequencies",
     ),
-    ({"data": SCORES, "kernel": "gini", "groups": np.ones(60), "interval": 0.9}, "of one group"),
+    ({"data": SCORES, "kernel": "gini", "groups": np.ones(60), "interval": 0.9}, "in one group"),
     (
         {
             "data": np.tile(SCORES, 2),

@@ -93,7 +93,7 @@ def test_no_peers(tmp_path: Path) -> None:
         peers_at([str(home.folder)] * 2)
     with pytest.raises(InputError, match="is named twice: name every peer once"):
         peers_at(["127.0.0.1:9", str(home.folder), "127.0.0.1:9"])
-    with pytest.raises(InputError, match="too many to look at"):
+    with pytest.raises(InputError, match="too many to watch"):
         peers_at(["127.0.0.1:9"] * 1001)
 
 
