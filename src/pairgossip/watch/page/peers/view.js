@@ -114,8 +114,8 @@ export class PeersView {
     this.ticks = [make("span"), make("span"), make("span")];
     const middle = exact === null ? "median of the peers" : "exact value";
     const text = this.isStudy
-      ? "in the first open question, or else the last: orange has said its word, blue is awaited; " +
-        "gray: knows of none"
+      ? "in the first open question, or else the last: orange has said its word, blue is " +
+        "awaited; gray: knows of none"
       : `estimate: blue below, orange above the ${middle}; gray: not known yet`;
     return make(
       "section",
