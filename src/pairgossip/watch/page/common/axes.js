@@ -1,4 +1,4 @@
-// The axes of a plot: where ticks stand, how they are labeled, how far an axis reaches.
+// The axes of a plot: places and labels of ticks, and the range of an axis.
 
 import { themeColor } from "./elements.js";
 import { formatNumber, superscript } from "./numbers.js";

@@ -1,4 +1,4 @@
-// Colors: of what nodes know, and of curves; told apart by every kind of color vision.
+// Colors of nodes' knowledge, and of curves; every kind of color vision can distinguish them.
 
 import { isDark, themeColor } from "./elements.js";
 

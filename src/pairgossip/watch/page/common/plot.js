@@ -19,7 +19,7 @@ export class Plot {
     Object.assign(this, { place, legend, value, height });
     this.hidden = new Set();
     this.plot = null;
-    this.rest = ""; // what is written while nothing is pointed at
+    this.rest = ""; // the text while the pointer is elsewhere
     place.setAttribute("role", "img");
     this.observer = new ResizeObserver(() => this.fit());
     this.observer.observe(place);
@@ -36,7 +36,7 @@ export class Plot {
   // lines: [{label, x, y, dash, color, points, aside, band: {x, low, high}}]; xLabel, yLabel, xLog,
   // yLog, xTicks, yTicks: the axes; last: where x ends, if the axis is to show all of it from 1 on
   // and whole powers of ten. The axis makes room for the lines that are not aside: a bound far
-  // above would flatten what was measured. walls: [[at, label]], x before which nothing can be.
+  // above would flatten the measured ones. walls: [[at, label]], x without points before it.
   show(given) {
     const { lines, xLabel, yLabel, xLog, yLog, xTicks, yTicks, last } = given;
     const looks = lines.map((line) => [line.label, line.dash, line.color, Boolean(line.band)]);
@@ -189,7 +189,7 @@ export class Plot {
     return widen(low, high, axis === "x" && !xTicks ? 0 : 0.08);
   }
 
-  // How far all lines that are shown reach, where none of them has a say in the axis.
+  // The range of all shown lines, if none of them counts for the axis.
   findReach(log) {
     const shown = this.given.lines.filter((line) => !this.hidden.has(line.label));
     const known = shown.flatMap((line) => line.y).filter((value) => isUsable(value, log));

@@ -5,7 +5,7 @@ const LARGEST_SITE = 26;
 const LEAST = 2.2;
 const LEAST_SHARE = 0.3; // of a site with next to no rows, compared with the largest
 
-// Half the typical distance to the nearest other node, within what looks well.
+// Half the typical distance to the nearest other node, within limits that look well.
 export function fittingRadius(x, y, { isLarge }) {
   const nodes = x.length;
   const nearest = [];
@@ -22,7 +22,7 @@ export function fittingRadius(x, y, { isLarge }) {
   return Math.min(most, Math.max(LEAST * devicePixelRatio, 0.44 * typical));
 }
 
-// The radius of every site as a part of the largest, so that areas tell how many rows it holds.
+// The radius of every site as a share of the largest, so that areas show the numbers of rows.
 export function siteScales(rows) {
   const most = Math.max(...rows);
   return rows.map((count) => Math.max(LEAST_SHARE, Math.sqrt(count / most)));

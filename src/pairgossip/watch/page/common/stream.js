@@ -4,7 +4,7 @@ const PATIENCE = 1000;
 
 export class Stream {
   // address() promises where to listen, handlers are {event name: handler},
-  // onChange(state, problem) is told "connected" and "disconnected".
+  // onChange(state, problem) is called with "connected" and "disconnected".
   constructor(address, handlers, onChange) {
     this.address = address;
     this.handlers = handlers;

@@ -1,4 +1,4 @@
-// The questions of a study: how far each is, whom it waits for, and its answer.
+// The questions of a study: the progress of each, the members it waits for, and its answer.
 
 import { make } from "../common/elements.js";
 import { joinFirst } from "../common/names.js";

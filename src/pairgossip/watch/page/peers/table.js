@@ -23,7 +23,7 @@ export function formatEstimate(peer) {
   return peer.estimate === null ? "–" : formatNumber(peer.estimate, 6);
 }
 
-// An error, unless it is too small to tell, and where the value lies by it.
+// An error, if it is not too small to show, and the range of the value that follows from it.
 function formatError(error, interval, bound = "") {
   if (interval === null) return "–";
   const ends = interval.map((end) => formatNumber(end, 5)).join(" to ");
@@ -226,7 +226,7 @@ export class PeersTable {
     below.hidden = !peer.problems.length;
   }
 
-  // Mark the row of one peer, or of none.
+  // Mark the row of one peer, or no row.
   choose(peer) {
     for (const [k, { row }] of this.rows.entries()) row.classList.toggle("chosen", k === peer);
     if (peer !== null) this.rows[peer].row.scrollIntoView({ block: "nearest" });

@@ -1,4 +1,4 @@
-// The tiles above the table: what all peers have found and done together.
+// The tiles above the table: the results and exchanges of all peers together.
 
 import { make } from "../common/elements.js";
 import { formatCount, formatNumber } from "../common/numbers.js";

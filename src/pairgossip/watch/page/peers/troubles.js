@@ -31,7 +31,7 @@ export class Troubles {
   }
 }
 
-// The names of peers by what is wrong with them.
+// The names of peers by their problems.
 function collect(names, peers) {
   const all = new Map();
   for (const [k, { state, problems }] of peers.entries()) {

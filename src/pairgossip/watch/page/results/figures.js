@@ -1,4 +1,4 @@
-// The figures of a reproduction's report, chapter by chapter, with what they show.
+// The figures of a reproduction's report, chapter by chapter, with explanations.
 
 import { ask } from "../common/api.js";
 import { makeLegend } from "../common/chart.js";

@@ -1,4 +1,4 @@
-// Saved runs: a list to choose from, their curves in one plot, and what is known of each.
+// Saved runs: a list to choose from, their curves in one plot, and the facts about each.
 
 import { ask } from "../common/api.js";
 import { makeLegend } from "../common/chart.js";

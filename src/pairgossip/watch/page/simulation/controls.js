@@ -1,4 +1,4 @@
-// The controls of a run: start, step, reset, seed, speed, and how far it is.
+// The controls of a run: start, step, reset, seed, speed, and its progress.
 
 import { make } from "../common/elements.js";
 import { formatNumber } from "../common/numbers.js";

@@ -1,4 +1,4 @@
-// The curves of one or two runs: what was measured, and what theory says of it.
+// The curves of one or two runs: the measured ones, and those of theory.
 
 import { formatNumber } from "../common/numbers.js";
 
@@ -101,7 +101,7 @@ function explainTheory({ runs, theory }) {
   return texts.filter(Boolean).join(" ");
 }
 
-// How many times larger the bound is than what was measured, or null.
+// The bound over the measured value, or null.
 export function boundRatio(theory, points) {
   if (!theory?.bound || !points?.length || theory.bound_on !== "error") return null;
   const measured = points.at(-1)[0];

@@ -1,4 +1,4 @@
-// What is said when a run has ended: what was found, what to try next, and how to do it elsewhere.
+// The text at the end of a run: its result, the next things to try, and its code.
 
 import { copyText, make } from "../common/elements.js";
 import { formatBytes, formatCount, formatNumber } from "../common/numbers.js";

@@ -34,7 +34,7 @@ export class SettingsForm {
     this.draw();
   }
 
-  // Do something to the settings, then show them and tell of it.
+  // Change the settings, then show them and announce the change.
   change(act) {
     act();
     this.draw();
@@ -176,7 +176,7 @@ export class SettingsForm {
     return makeField("label", makeSelect("label", columns, label ?? "", choose));
   }
 
-  // Of two numbers the higher one is positive; text has no order.
+  // The higher of two numbers is positive; text has no order.
   drawPositive() {
     const { dataset, needs } = this.settings;
     if (!needs.label || dataset?.numbers?.[this.fields.label] !== false) return null;

@@ -1,4 +1,4 @@
-// The parts of a form, and what there is to choose.
+// The parts of a form, and the choices.
 
 import { make, option } from "../common/elements.js";
 

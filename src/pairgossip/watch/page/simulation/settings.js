@@ -1,4 +1,4 @@
-// The settings of a run, as fields of the address, and what one of them means for the others.
+// The settings of a run, as fields of the address, and the effects of one on the others.
 
 const DEFAULTS = {
   data: "engel",
@@ -30,7 +30,7 @@ function largestRectangle(most) {
 }
 
 export class Settings {
-  // choices: what the server offers.
+  // choices: those that the server offers.
   constructor(choices) {
     this.choices = choices;
     this.uploads = new Map();
@@ -77,7 +77,7 @@ export class Settings {
     return findNamed(this.choices.losses, this.fields.loss);
   }
 
-  // Which columns the statistic takes: how many besides the label (null for any), and whether it
+  // The columns of the statistic: their number besides the label (null for any), and whether it
   // has one.
   get needs() {
     if (this.fields.loss) return { count: null, label: true };
@@ -94,7 +94,7 @@ export class Settings {
     return this.fields[name + suffix] ?? this.fields[name];
   }
 
-  // The methods there are for what is asked.
+  // The methods for the present question.
   get methods() {
     if (!this.fields.loss) return this.choices.methods.filter((method) => method.pairs);
     return this.choices.learning.filter(({ name }) => name !== "sketch" || this.canSketch);
@@ -233,7 +233,7 @@ export class Settings {
     this.fixRuns();
   }
 
-  // Whether sums over the rows can tell what is asked.
+  // Whether sums over the rows can give the statistic.
   get canSketch() {
     return Boolean(this.kernel?.sketches || this.loss?.sketches);
   }

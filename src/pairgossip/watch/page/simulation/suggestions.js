@@ -6,7 +6,7 @@ const MOST_ITERATIONS = 1e9;
 const LITTLE = 0.1; // of the sampling error
 const SAME = 1e-9; // relative, more than rounding
 
-// Whether more messages would hardly tell more.
+// Whether more messages would hardly improve the result.
 export function isEnough({ sampling }, { error }) {
   return error !== null && Boolean(sampling?.error) && error <= LITTLE * sampling.error;
 }

@@ -234,7 +234,7 @@ export class SimulationView {
     this.session.control("speed", speed);
   }
 
-  // Without the session: whoever opens the link has a run of their own.
+  // Without the session: each viewer who opens the link has a separate run.
   copyLink(button) {
     const link = new URL(location.href);
     link.searchParams.delete("session");

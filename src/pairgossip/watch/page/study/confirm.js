@@ -69,7 +69,7 @@ function makeReason() {
   return { input, field: make("div", { class: "field" }, label, input, hint) };
 }
 
-// What an operator has done, and what came of it.
+// The operator's actions, and their results.
 export function tell(sentence) {
   const place = document.getElementById("notice");
   place.textContent = sentence;

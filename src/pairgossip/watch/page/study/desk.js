@@ -1,4 +1,4 @@
-// What an operator sees first: what waits, runs, was answered and has left, and who is there.
+// The operator's first view: waiting, running and answered questions, disclosures, and members.
 
 import { make } from "../common/elements.js";
 import { AskForm } from "./ask.js";

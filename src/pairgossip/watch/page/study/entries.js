@@ -10,7 +10,7 @@ import { describeOwn } from "./own.js";
 import { describeEnding, describeState, formatDate } from "./words.js";
 
 const LONG = 320; // characters of a sentence
-const TRIED = new Map(); // what came of trying questions on the rows of this site, by name
+const TRIED = new Map(); // the effects of questions on the rows of this site, by name
 
 // A question in one line: its number, title and how it is.
 export function makeEntry(question) {
@@ -164,7 +164,7 @@ function makeTried(outcome) {
   return makeLeaves(sentences, { title: "On the rows of this site" });
 }
 
-// Read the rows here, and say what a yes would come to; nobody else hears of it.
+// Read the rows here, and show the effect of a yes; nobody else hears of it.
 async function tryOut({ name, number }, look) {
   if (tried({ name })?.isRunning) return;
   TRIED.set(name, { isRunning: true });

@@ -1,4 +1,4 @@
-// The operator's page of a study: what waits, what runs, what was answered, and what has left.
+// The operator's page of a study: waiting, running and answered questions, and disclosures.
 
 import { ask, useToken } from "../common/api.js";
 import { alertUser, showConnection } from "../common/elements.js";
@@ -36,7 +36,7 @@ class Page {
     this.watch();
   }
 
-  // The address says what is shown: the desk, or one question.
+  // The address selects the view: the desk, or one question.
   turn(isMove) {
     takeToken();
     const number = Number(location.hash.match(/^#question-(\d+)$/)?.[1]);
@@ -53,7 +53,7 @@ class Page {
 
   async watch() {
     for (;;) {
-      await this.look(); // also behind other tabs, where the title counts what waits
+      await this.look(); // also behind other tabs, where the title counts waiting questions
       await new Promise((done) => setTimeout(done, PAUSE));
     }
   }

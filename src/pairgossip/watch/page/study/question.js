@@ -1,4 +1,4 @@
-// One question: how far it is, what leaves for it, what was asked, and its result with its curves.
+// One question: its state, what leaves for it, its text, and its result with its curves.
 
 import { ask, askFile } from "../common/api.js";
 import { make } from "../common/elements.js";

@@ -1,4 +1,4 @@
-// A part of the page that is made anew only where what it shows has changed, and keeps the focus.
+// A part of the page that is rebuilt only if its contents have changed, and keeps the focus.
 
 import { make } from "../common/elements.js";
 
@@ -19,7 +19,7 @@ export class Section {
     this.title.textContent = title;
   }
 
-  // Show what `build` makes of a value, unless it is shown already.
+  // Show the element that `build` makes from a value, if it is not shown already.
   show(value, build, count = null) {
     this.count.textContent = count === null ? "" : String(count);
     const key = JSON.stringify(value);
