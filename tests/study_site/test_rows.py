@@ -220,10 +220,10 @@ def test_a_dry_run_says_what_a_yes_comes_to_and_notes_nothing(tmp_path: Path) ->
     question = made.question(AUC)
     first, second = (made.sites[one] for one in made.ids[:2])
     said = first.try_out(digest_of(question), question)
-    assert "Batch 1 (" in said[0] and "would be told as 140 rows" in said[0]
+    assert "Batch 1 (" in said[0] and "would be shown as 140 rows" in said[0]
     died = int(rows[0]["died"].sum())
     assert any(f"died 0: {140 - died} and died 1: {died}" in one for one in said)
-    assert any("cells, and would be told as" in one and "3 or more" in one for one in said)
+    assert any("cells, and would be shown as" in one and "3 or more" in one for one in said)
     assert "You have looked at the rows now" in said[-1]
     said = second.try_out(digest_of(question), question)
     assert (

@@ -73,7 +73,7 @@ class TrimRequest(EstimationRequest):
 
     def _check_interval(self) -> None:
         if self.until is not None:
-            raise self._refusal("tells nodes no sampling error: use {argument}.", value="sketch")
+            raise self._refusal("gives nodes no sampling error: use {argument}.", value="sketch")
 
     def _rows(self) -> TrimmedPairs:
         pairs = TrimmedPairs(self.data, self.statistic)

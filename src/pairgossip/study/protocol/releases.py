@@ -199,12 +199,12 @@ class Releases:
         names = {card.id: card.name for card in self._lists.known[run.question.list].members}
         whose = sorted(names.get(member, member[:12]) for member in members_of(lone))
         return (
-            f"With what was released before it would tell the numbers of {', '.join(whose)} "
+            f"With earlier releases it would reveal the numbers of {', '.join(whose)} "
             f"alone: at least {least} members must add rows together."
         )
 
     def _explain_few(self, members: Collection[str], offering: int, least: int) -> str:
-        """Say that too few would add rows, and who is gone without whom the others' rows wait."""
+        """Return that too few would add rows, and the former members that the others' rows need."""
         gone = {one for pieces in self._archive.releases for one in members_of(pieces)}
         gone -= {*members, *members_of(self._visible())}
         if not gone or offering < least:

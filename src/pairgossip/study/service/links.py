@@ -80,7 +80,7 @@ class Certificates:
             expires = "expired" if is_expired(relay) else "expires"
             yield (
                 f"The certificate of the relay {expires} on {expiry(relay):%Y-%m-%d}, and nobody "
-                "is reached by it then: let whoever runs it make a new one with relay init, put "
+                "is reached by it then: let its operator make a new one with relay init, put "
                 f"its certificate into {self._place}, and start this peer again."
             )
         for one in (as_member(self._me), *neighbors):

@@ -114,7 +114,7 @@ class Operator:
         )
 
     def _describe(self, draft: Question) -> Reply:
-        """Say what would leave for a question; refuse one that could not be asked."""
+        """Return what would leave for a question; refuse one that could not be asked."""
         self._study.refuse_hopeless(digest_of(draft), draft)
         return Reply("Nothing was sent.", sentences=tuple(self._site.describe(draft)))
 

@@ -225,7 +225,7 @@ _ENDED = {
     "withdrawn": "withdrawn",
     "expired": "expired",
     "cannot": "given up",
-    "lie": "since members were told different things",
+    "lie": "since members received different records",
     "unfinished": "unfinished, though some numbers were shown",
 }
 """The ways in which questions end, by kind."""

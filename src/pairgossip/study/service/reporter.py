@@ -390,8 +390,8 @@ class StudyReporter:
                 yield f"'{who}' has signed two different things about question {number}: ask why."
 
     def find_unheeded(self) -> Iterator[str]:
-        """Say which of the operator's settings change nothing, though they look as if they did."""
-        with contextlib.suppress(InputError):  # whoever looks is told that they cannot be read
+        """Yield the operator's settings that have no effect, though they look as if they had."""
+        with contextlib.suppress(InputError):  # readers learn that they cannot be read
             settings = self._home.read_settings()
             yield from find_unheeded(settings, list(self._site.batches), self._me.name)
 

@@ -56,8 +56,8 @@ _PUT_RECORD = (
 )
 _README = """Secrets of a study's questions, each of which is erased once it has served.
 
-Leave this folder out of backups: whoever has a copy of a secret that was erased here can work out
-what this site has contributed. A peer that is restored without it ends its open questions.
+Leave this folder out of backups: anybody with a copy of a secret that was erased here can work out
+the contributions of this site. A peer that is restored without it ends its open questions.
 """
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Not to be backed up: see README.\n"
 """The mark by which backup programs leave the folder out (bford.info/cachedir)."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _TRIED = (
-    "Its columns were asked for with other values or cells before, and nothing came of it: to "
-    "which of the two this site adds rows would tell where they lie, so its operator decides."
+    "An earlier question had these columns with other values or cells, and had no result: to "
+    "which of the two this site adds rows would show where they lie, so its operator decides."
 )
 """Otherwise an asker who withdraws questions could try one list of values after the other."""
 _MOST_RATE = 1_000.0
@@ -223,7 +223,7 @@ def _refuse_other_part(spec: Spec, before: Spec, settings: StudySettings) -> Non
             if find_column(name, settings) in apart:
                 raise InputError(
                     f"Column '{name[:64]}' is a score in one question of this study and a label or "
-                    "group in another: its totals would tell where rows lie."
+                    "group in another: its totals would show where rows lie."
                 )
 
 
@@ -255,7 +255,7 @@ def _check_amount(
     numbers = count_numbers(spec) if spec.is_sums else 0
     if numbers > policy.most_numbers:
         raise InputError(
-            f"The question asks for {numbers:,} numbers of each member, and this site tells "
+            f"The question asks for {numbers:,} numbers of each member, and this site gives "
             f"{policy.most_numbers:,} at most."
         )
     waiting = sum(one.asker == question.member and one.state == "accepted" for one in live)

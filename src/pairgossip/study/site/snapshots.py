@@ -120,7 +120,7 @@ def find_source(batch: Batch, settings: StudySettings) -> str:
 
 
 def find_unheeded(settings: StudySettings, batches: Sequence[Batch], name: str) -> Iterator[str]:
-    """Say which settings change nothing, though they look as if they did."""
+    """Yield the settings that have no effect, though they look as if they had."""
     if settings.name != name:
         yield (
             f"name in peer.toml is '{settings.name}', and this peer's certificate says '{name}', "

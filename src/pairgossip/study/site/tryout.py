@@ -20,8 +20,8 @@ from pairgossip.study.site.counting import Counted, Counting
 from pairgossip.text import format_count, join_names
 
 _LOOKED = (
-    "You have looked at the rows now: a no that depends on them tells the other members something "
-    "of them."
+    "You have looked at the rows now: a no that depends on them reveals something about them to "
+    "the other members."
 )
 
 
@@ -45,7 +45,7 @@ def _describe_batch(one: Counted, is_sums: bool) -> str:
         return f"{where} would add nothing, which members see, but not why: {one.because}"
     if not is_sums:
         return f"{where} would leave this machine as it is, row by row."
-    return f"{where} would be told as {one.piece.rows:,} rows."
+    return f"{where} would be shown as {one.piece.rows:,} rows."
 
 
 def _describe_counts(counting: Counting) -> list[str]:
@@ -55,12 +55,12 @@ def _describe_counts(counting: Counting) -> list[str]:
     spec, cells = counting.spec, counting.count_cells(adding)
     counts = np.sum([counting.count(one) for one in adding], axis=0)
     combined = [f"{name}: {count:,}" for name, count in count_combinations(spec, cells).items()]
-    filled, told = int((cells > 0).sum()), int((counts[1:] > 0).sum())
+    filled, shown = int((cells > 0).sum()), int((counts[1:] > 0).sum())
     said = [f"The rows of each class: {join_names(combined)}."] if combined else []
     least = cells_of(spec).columns.least
     rule = f", where each holds {least} or more" if least > 1 else ""
     said.append(
-        f"They fill {format_count(filled, 'cell')}, and would be told as {told:,} counts{rule}."
+        f"They fill {format_count(filled, 'cell')}, and would be shown as {shown:,} counts{rule}."
     )
     more = (
         describe_unfilled(spec, cells),

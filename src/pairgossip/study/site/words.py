@@ -64,8 +64,8 @@ def describe_question(
         )
     if is_visible:
         sentences.append(
-            "This operator accepts that others can subtract what this question tells from what "
-            "they know, and so learn numbers of this site alone."
+            "This operator accepts that others can subtract the numbers of this question from "
+            "known ones, and so learn numbers of this site alone."
         )
     # The asker chose the names of columns and classes: they must not change the meaning of the
     # rest.
@@ -126,8 +126,8 @@ def _describe_batches(batches: Sequence[Batch]) -> list[str]:
         f"The rows are those of batch{'es' * (len(batches) > 1)} {join_names(named)}, sizes "
         "rounded down to tens. Once added, they are never counted again in these columns.",
         "A batch adds nothing if it does not fill every class, group and stratum, has values out "
-        "of range, or could be told apart by what went out before: it then waits. A dry run "
-        "(peer questions N --try) says what this site alone knows of that, and peer accept N "
+        "of range, or could be identified by earlier releases: it then waits. A dry run "
+        "(peer questions N --try) shows this to this site alone, and peer accept N "
         "--visible adds rows though others can subtract.",
     ]
 

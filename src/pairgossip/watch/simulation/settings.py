@@ -60,7 +60,7 @@ class Settings:
     columns: tuple[str, ...]
     label: str | None
     positive: str | None
-    """Which of two labels is the positive class; None for the higher number."""
+    """The positive one of two labels; None for the higher number."""
     group_by: str | None
     """The column with the site of each row; None where every row is a node."""
     kernel: str | None
