@@ -320,7 +320,7 @@ def test_what_a_node_has_moved() -> None:
         ({"data": [1.0]}, "needs more than one row: leave interval= out"),
         ({"kernel": "auc", "labels": np.arange(20) < 1}, "more than one row of each class"),
         ({"groups": np.zeros(20), "construction": "whole-sets"}, "more than one site"),
-        ({"weights": np.full(20, 0.5)}, "no frequencies"),
+        ({"weights": np.full(20, 0.5)}, "not frequencies"),
         ({"kernel": "auc", "data": np.arange(20), "labels": np.arange(20) < 10}, "below 0.259"),
         ({"data": np.ones(20), "method": "sketch"}, "'gini' is 0 on these rows"),
     ],

@@ -214,7 +214,7 @@ def test_ties_that_bins_do_not_see_are_told_of() -> None:
 
 def test_a_site_has_no_rank() -> None:
     pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=None, iterations=1)
-    with pytest.raises(pg.InputError, match="bins tell one rank per node: use method='gorank'"):
+    with pytest.raises(pg.InputError, match="bins give one rank per node: use method='gorank'"):
         pg.ranks([1.0, 2.0, 3.0, 4.0], "cycle", groups=[0, 0, 1, 2])
 
 

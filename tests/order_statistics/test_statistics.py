@@ -183,7 +183,7 @@ def test_weights_that_are_not_whole_count_by_their_proportions(
         weights = np.full(len(x), share)
         found = statistic(x, weights=weights, interval=None)
         assert found == pytest.approx(alone, rel=1e-9)
-        with pytest.raises(pg.InputError, match="no frequencies of rows"):
+        with pytest.raises(pg.InputError, match="not frequencies of rows"):
             statistic(x, weights=weights)
 
 
@@ -237,7 +237,7 @@ def test_bad_rows_are_refused(statistic: Ask, x: list[float], sentence: str) -> 
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 1, 1]), "needs two classes"),
         (lambda: pg.hodges_lehmann([1, 2, 3], labels=[1, 2, 3]), "needs two classes"),
         (lambda: pg.quantile([1, 2, 3], weights=[1, 1]), "give one weight per row"),
-        (lambda: pg.quantile([1, 2, 3], weights=[1, 1.5, 1]), "no frequencies of rows"),
+        (lambda: pg.quantile([1, 2, 3], weights=[1, 1.5, 1]), "not frequencies of rows"),
         (lambda: pg.quantile([1, 2, 3], weights=[1, 0, 1]), "must be positive, but row 1"),
     ],
 )
