@@ -106,7 +106,7 @@ BAD: list[tuple[dict[str, Any], str | None]] = [
     ({"step": lambda t: t}, r"step"),
     ({"step": lambda t: -1.0 / t}, r"step"),
     ({"step": "papers"}, r"^Unknown step 'papers': did you mean 'paper'\?$"),
-    ({"bias": True}, r"^The gradient bias is of steps .*: give step='paper', or leave out bias\.$"),
+    ({"bias": True}, r"^The gradient bias needs steps .*: give step='paper', or leave out bias\.$"),
     (
         {"data": np.where(FEATURES > 2, np.nan, FEATURES)},
         r"^Values are missing in data",
@@ -198,7 +198,7 @@ def test_a_curve_is_of_the_same_judged_nodes_throughout() -> None:
     whole = fit(iterations=200, checkpoints=later.iterations, judged=5)
     np.testing.assert_array_equal(later.judged, first.judged)
     np.testing.assert_allclose(later.objective, whole.objective, rtol=1e-12)
-    with pytest.raises(InputError, match="The start judged 5 nodes, and this run is asked to judg"):
+    with pytest.raises(InputError, match="The start judged 5 nodes, and this run is to judge"):
         fit(start=first, iterations=200, judged=10)
 
 

@@ -352,7 +352,9 @@ def test_what_no_group_has_is_refused() -> None:
         pg.exact(scores, "auc", labels=died, by=died)
     with pytest.raises(pg.InputError, match="leave by= out, or test kernel 'auc'"):
         pg.test(scores, "mann-whitney", labels=died, by=sex)
-    with pytest.raises(pg.InputError, match=r"^On a graph nodes compare no groups: leave by= out"):
+    with pytest.raises(
+        pg.InputError, match=r"^On a graph nodes do not compare groups: leave by= out"
+    ):
         pg.test(scores, "auc", labels=died, by=sex, graph="cycle")
     table = pg.exact(scores, "auc", labels=died, by=sex)
     with pytest.raises(pg.InputError, match=r"^Unknown group 'female': choose one of f, m"):

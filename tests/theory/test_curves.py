@@ -93,7 +93,7 @@ def test_what_theory_does_not_know_is_refused() -> None:
     ("settings", "remedy"),
     [
         ({}, r"before run\.save\(\)\.$"),
-        ({"method": "sketch"}, "where no range is flooded, no row private"),
+        ({"method": "sketch"}, "if no range is flooded and no row is private"),
         ({"method": "sketch", "schedule": "continuized"}, "'continuized' is not known"),
         ({"method": "tracking"}, "is known for method 'tracking'"),
         ({"schedule": "ordered"}, "ordered exchanges of pairs"),
