@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from pairgossip.cli.peer import questions as questions_module
 from pairgossip.cli.peer.studies import describe_proposals, read_duration
 from pairgossip.errors import InputError
 from pairgossip.field import Peer
@@ -24,7 +25,7 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
-from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Requests
+from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Reply, Requests
 from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, StudyStatus
 from pairgossip.study.site.words import digest_words
 from tests.cli.test_peer import Terminal
@@ -209,6 +210,19 @@ def test_nobody_is_told_that_a_stopped_peer_has_answered(
     asked = "ask", str(tmp_path / "auc.toml")
     assert [ann.attempt(*asked)[0], ann.attempt(*asked, "--wait")[0]] == [0, 1]
     assert len(waiting(ann)) == 2
+
+
+def test_nobody_waits_for_a_peer_that_was_stopped_meanwhile(
+    ann: Site, bob: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_list(ann, bob)
+    note(ann, QUESTION)
+    (tmp_path / "auc.toml").write_text(SPEC)
+    reply = Reply("Asked question 1.", number=1)
+    monkeypatch.setattr(questions_module, "send_request", lambda study, request: reply)
+    code, out, err = ann.attempt("ask", str(tmp_path / "auc.toml"), "--wait")
+    assert (code, out) == (1, "1\n")
+    assert "question 1 goes on once it runs again" in " ".join(err.split())
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n", ""])

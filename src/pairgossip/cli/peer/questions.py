@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pairgossip.study.service.reading import StudyReading
     from pairgossip.study.service.status import QuestionStatus
 
+_LOOK = 1.0
+"""Seconds after which a command that waits looks whether the peer still runs."""
+
 
 def ask_command(
     spec: Path,
@@ -49,7 +52,7 @@ def ask_command(
     "exchange", rows travel between members as they are, and each finds an estimate of its own.
 
     Exit codes: 0 asked (with --wait: answered), 1 it ended without an answer, or with --wait has
-    none yet since the peer does not run, 2 it was not asked.
+    none yet since the peer does not run, or was stopped meanwhile, 2 it was not asked.
 
     For example:
 
@@ -115,7 +118,13 @@ def _confirm_rows(text: str, *, yes: bool) -> None:
 
 
 def _await(study: StudyReading, number: int) -> int:
-    question = study.wait(number)
+    """Wait until a question is over for good, or the peer that asks it does not run any more."""
+    from pairgossip.study.service.reading import may_go_on
+
+    while may_go_on(question := study.wait(number, _LOOK)):
+        if not study.is_running:
+            tell(f"The peer was stopped: question {number} goes on once it runs again (peer run).")
+            return EXIT_FAILED
     tell(f"Question {number}: {_state(question)}.")
     return 0 if question.is_done else EXIT_FAILED
 
