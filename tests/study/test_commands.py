@@ -75,6 +75,15 @@ def test_a_member_is_made_invited_and_joined(ann: Site, bob: Site) -> None:
     assert ann.run("disclosed") == "Nothing has left this machine.\n"
 
 
+def test_a_study_of_few_members_is_told_what_it_cannot_ask(
+    ann: Site, bob: Site, tmp_path: Path
+) -> None:
+    err = " ".join(ann.attempt("join", "--yes", str(bob.invitation))[2].split())
+    assert "These are 2 members, and where no count of fewer than 3 rows leaves a site" in err
+    more = [str(Site(tmp_path, name, seed).invitation) for seed, name in enumerate("cde", 3)]
+    assert "These are" not in bob.attempt("join", "--yes", str(ann.invitation), *more)[2]
+
+
 def test_rows_to_add_are_named_by_their_file_alone(ann: Site, tmp_path: Path) -> None:
     more = Site(tmp_path, "more", 9).source
     assert "Added 200 rows as batch 2" in ann.attempt("add", str(more), "--yes")[2]

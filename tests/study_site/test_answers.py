@@ -263,7 +263,9 @@ def test_rows_out_of_range_add_nothing_whatever_they_are(tmp_path: Path) -> None
 
 
 def test_fewer_than_four_sites_make_no_table(tmp_path: Path) -> None:
-    made = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(3)])
+    rows = [draw_rows(seed, 140) for seed in range(4)]
+    rows[3]["died"][:] = 0  # so that this site adds none
+    made = Consortium(tmp_path, rows)
     question, _ = made.answer(AUC)
     result = read_answer(made.homes[0], digest_of(question)).result
     assert result.table is None and result.value is None and result.rounds == 0

@@ -179,6 +179,21 @@ def test_a_narrower_range_than_this_sites_is_refused() -> None:
     assert verdict_of(AUC.replace("risk = [0, 1]", "risk = [-1, 2]"), given)[0] == "yes"
 
 
+def test_three_members_hide_no_small_counts() -> None:
+    few = members_of(3)
+    answer, because = verdict_of(AUC, settings_of(), members=few)
+    assert (answer, because) == (
+        "no",
+        "The list has 3 members, and where no count of fewer than 3 rows leaves a site a table "
+        "takes the rows of 4: let another member join, or found a study in which all say peer init "
+        "--least-cell 1.",
+    )
+    assert verdict_of(NOISY, settings_of({"epsilon": 9}), members=few)[0] == "ask"
+    as_they_are = AUC + "[algorithm]\nleast_cell = 1\n"
+    settings = settings_of({"least_cell": 1})
+    assert verdict_of(as_they_are, settings, members=members_of(3, least_cell=1))[0] == "ask"
+
+
 def test_the_members_least_cell_is_every_questions() -> None:
     answer, because = verdict_of(AUC, settings_of(), members=members_of(least_cell=5))
     assert answer == "no" and "list's members count 5" in because

@@ -107,9 +107,23 @@ def join_study(folder: Path, texts: Sequence[str], *, yes: bool) -> None:
     _check_study(study, invited)
     for one in invited:
         write_line(f"member {one.card.name}, {one.card.id}")
+    tell_all(tuple(_describe_few(study, [one.card for one in invited])))
     if not yes and study.signed_list() is None:
         _confirm_first_list(study, invited)
     send_request(study, Join(tuple(one.card for one in invited)))
+
+
+def _describe_few(study: StudyReading, others: Sequence[Card]) -> Iterator[str]:
+    """Say that a new study has too few members for tables in which small counts are hidden."""
+    policy, count = study.home.read_settings().policy, len(others) + 1
+    least = max([policy.least_cell, *(card.least_cell for card in others)])
+    needed = 1 + max([policy.least_members, *(card.least_members for card in others)])
+    if study.signed_list() is None and least > 1 and count < needed:
+        yield (
+            f"These are {count} members, and where no count of fewer than {least} rows leaves a "
+            f"site a table takes the rows of {needed}: statistics on sums are refused until more "
+            "have joined. Of fewer members all would have to say peer init --least-cell 1."
+        )
 
 
 def read_others(study: StudyReading, texts: Sequence[str]) -> list[Invitation]:

@@ -60,6 +60,7 @@ def judge(
     try:
         spec = read_text(question.text)
         _check_list(question, settings, members)
+        _check_enough(spec, question, members)
         refuse_undeclared(spec, settings, declared)
         _check_measure(spec, question, settings)
         _check_columns(spec, settings)
@@ -111,6 +112,20 @@ def _check_list(question: Question, settings: StudySettings, members: MemberList
     names = {question.member} | (set() if asker is None else {asker.name})
     if policy.may_ask is not None and not names & set(policy.may_ask):
         raise InputError("This site answers no questions of this member.")
+
+
+def _check_enough(spec: Spec, question: Question, members: MemberList | None) -> None:
+    """Refuse a question of which no table could be made, though all add rows."""
+    least = spec.algorithm.least_cell or 1
+    if members is None or question.reads or spec.kernel is None or not spec.is_sums:
+        return
+    needed, count = members.least_members + 1, len(members.members)
+    if least > 1 and spec.noise is None and count < needed:
+        raise InputError(
+            f"The list has {count} members, and where no count of fewer than {least} rows leaves a "
+            f"site a table takes the rows of {needed}: let another member join, or found a study "
+            "in which all say peer init --least-cell 1."
+        )
 
 
 def _check_rows(spec: Spec, question: Question, settings: StudySettings) -> None:
