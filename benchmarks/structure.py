@@ -27,10 +27,7 @@ PROBLEM_NAMES = ("PrivateSketch", "Private", "AtSites", "Sketched")
 """With the endings: how classes are called whose instances an engine runs."""
 PROBLEM_SUBJECTS = ("problem", "pairs")
 """Names of variables and attributes that hold a problem."""
-PROTOCOL_CLASSES = (
-    *("State", "SumsState", "Save", "SaveSums", "Exchange", "Rounds"),
-    *("ExchangeRuntime", "RoundsRuntime", "SumsProgram"),
-)
+PROTOCOL_CLASSES = (*("State", "Save", "Exchange", "Rounds", "ExchangeRuntime", "SumsProgram"),)
 PROTOCOL_CONSTANTS = ("SUMS", "EXCHANGE", "sums", "exchange")
 _NOT_COUNTED = (
     *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),

@@ -120,7 +120,8 @@ def test_records_that_do_not_read_are_damage(path: Path) -> None:
             rf"written by a newer version of pairgossip \(its format is {VERSION + 1}, this one "
             rf"knows {VERSION}\): update pairgossip",
         ),
-        (9, "made by pairgossip 0.2: make a member of a study of its folder, with pairgossip peer"),
+        (9, r"made by an earlier version of pairgossip: .* peer init --from .* --source FILE\."),
+        (11, "made by an earlier version of pairgossip: make a new folder for the network"),
     ],
 )
 def test_a_database_of_another_version_is_refused_and_left_alone(

@@ -224,6 +224,8 @@ def test_what_no_register_knows_is_said(old: Home, source: Path, spec: str, sent
         (lambda home: home.data.unlink(), r"data\.csv is missing in .*old: restore it"),
         (lambda home: home.cert.unlink(), r"cert\.pem is missing in .*old: restore it"),
         (lambda home: home.key.chmod(0o644), r"Others can read the key .*: run chmod 600 "),
+        (lambda home: home.spec.write_text("x = ["), r"spec\.toml: .*not valid TOML"),
+        (lambda home: home.spec.write_bytes(b"\xff"), r"spec\.toml is not UTF-8 text"),
         (lambda home: home.peer.write_text("listen = 3"), r"listen must be text in quotes"),
         (lambda home: home.peer.write_text("relay = 'tls/r:1'"), r"There is no file .*relay\.pem"),
     ],

@@ -81,7 +81,7 @@ WRONG = [
     (add_lines(SUMS, algorithm="rounds = 5"), "algorithm.rounds is for a loss"),
     (add_lines(SUMS, algorithm="refine = 3"), "algorithm.refine is no longer offered"),
     (add_lines(SUMS, algorithm="bins = 1"), "algorithm.bins is 1: give a power of two"),
-    (add_lines(SUMS, stop="exchanges = 5"), "a run on sums ends by itself"),
+    (add_lines(SUMS, stop="exchanges = 5"), "sums end by themselves"),
     (add_lines(SUMS, privacy="epsilon = 0"), "privacy.epsilon is 0.0: give 0.001 to 100"),
     (add_lines(SUMS, privacy="epsilon = 1\nhonest = 0"), "privacy.honest is 0"),
     (add_lines(SUMS, privacy="epsilon = 1\nbins = 4"), "about reports .*or let reports travel"),

@@ -1,4 +1,4 @@
-"""Runs on sums tried in one process, a file per member: `estimate --spec` and `train --spec`."""
+"""Sums tried in one process, a file per member: `estimate --spec` and `train --spec`."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def print_result(
         )
     elif len(result.members) < LEAST_MEMBERS:
         write_line(
-            f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only, unless "
-            "least_members in peer.toml says otherwise: give a file for each member."
+            f"Real peers contribute to sums over {LEAST_MEMBERS} members or more only: give a file "
+            "for each member."
         )
     elif spec.has_noise:
         write_line("Real peers draw noise of their own, once; no row would leave its member.")

@@ -321,7 +321,6 @@ def _read_same(rows: RowsOptions) -> tuple[tuple[str, ...], ...]:
 def _tell_made(made: Home, leaves: Sequence[str]) -> None:
     """Say what was made, what leaves this machine and was not said yet, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.peer.storage.accounting import accounting_of
     from pairgossip.peer.storage.kept_ledgers import accounts
     from pairgossip.peer.storage.row_keeping import count_latest
 
@@ -329,7 +328,7 @@ def _tell_made(made: Home, leaves: Sequence[str]) -> None:
     for sentence in leaves:
         tell(sentence)
     for kept in accounts(made):
-        tell(accounting_of(made.read_spec(), made.data).advise(kept))
+        tell(f"It holds reports of them only. Keep {kept} with the data: it knows every report.")
     tell("Next: pairgossip peer invite, and give what it prints to the neighbors.")
     write_line(load_identity(made.folder).id)
 

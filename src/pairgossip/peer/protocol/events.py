@@ -33,13 +33,12 @@ class Event(StrEnum):
     FRAME_DROPPED = "frames dropped: inbox full"
     SESSION_REOPENED = "sessions reopened: too many connections"
 
-    # Messages of all protocols
+    # Messages of all kinds
     STRANGER = "refused: stranger", True
     EVICTED = "refused: evicted", True
     TOO_LONG = "refused: too long", True
     MALFORMED = "refused: malformed", True
     NOT_FINITE = "refused: not finite", True
-    OTHER_PROTOCOL = "refused: message of another protocol", True
     OTHER_SPECIFICATION = "refused: another specification", True
     OTHER_GENERATION = "messages of another generation"
 

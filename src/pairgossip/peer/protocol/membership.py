@@ -1,9 +1,9 @@
 """Who takes part: what neighbors must agree on, and the generations of a network.
 
-Every protocol of peers begins with this: neighbors say hello, and run the same specification or
-have nothing to do with each other. A generation is one run of the network from the members' own
-rows. When a member is lost for good, the others begin a new one without it. When a member adds
-rows, all begin a new one with them. What a protocol does in a generation is its own.
+Neighbors say hello, and run the same specification or have nothing to do with each other. A
+generation is one run of the network from the members' own rows. When a member is lost for good, the
+others begin a new one without it. When a member adds rows, all begin a new one with them. What
+peers do in a generation is in `exchange`.
 """
 
 from __future__ import annotations

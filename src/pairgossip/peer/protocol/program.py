@@ -1,4 +1,4 @@
-"""The interface of programs on sums: rounds, and the contribution of each member.
+"""The interface of programs that compute sums: rounds, and the contribution of each member.
 
 A program is the same computation at every member but for the rows: what it asks next follows from
 the sums so far. It does no input or output, so the same program runs in simulations.

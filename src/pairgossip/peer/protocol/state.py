@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 import msgspec
 
-from pairgossip.peer.protocol.messages import (
-    AnyMessage,
-    Changes,
-    Growth,
-    Mass,
-    Record,
-)
+from pairgossip.peer.protocol.messages import AnyMessage, Changes, Growth, Mass, Record
 
 if TYPE_CHECKING:
     from pairgossip.peer.protocol.context import Context

@@ -121,10 +121,7 @@ def _check_members(home: Home, identity: Identity, members: Members) -> None:
 
 def _check_unchanged(home: Home, about: Mapping[str, str], identity: Identity, spec: Spec) -> None:
     """Refuse parts that are not those of the state: its records are signed with them."""
-    for part, file, now in (
-        ("peer", home.key, identity.id),
-        ("spec", home.spec, spec.hash),
-    ):
+    for part, file, now in (("peer", home.key, identity.id), ("spec", home.spec, spec.hash)):
         if about.get(part) != now:
             raise other_part(home, file)
 
@@ -212,10 +209,8 @@ def _now() -> datetime.datetime:
 def read_snapshot(home: Home) -> PeerSnapshot:
     """Read a peer's folder."""
     identity, state = load_identity(home.folder), read_saved_state(home.state)[0]
-    spec, members, own = (
-        home.read_spec(),
-        home.read_members(),
-        read_in_force(home, state),
+    own = read_in_force(home, state)
+    context = make_context(
+        identity, home.read_spec(), own, home.read_members(), changes=state.changes
     )
-    context = make_context(identity, spec, own, members, changes=state.changes)
     return PeerSnapshot(home, context, state)

@@ -169,15 +169,15 @@ class Spec(Strict, frozen=True):
         Key(
             EXCHANGE,
             elsewhere={
-                SUMS: "is not needed: a run on sums ends by itself; remove the table, or let rows "
-                'travel with algorithm.name = "exchange".'
+                SUMS: "is not needed: sums end by themselves; remove the table, or let rows travel "
+                'with algorithm.name = "exchange".'
             },
             canonical=_canonical_stop,
         ),
     ] = None
     privacy: Privacy | None = None
     noise: SumsNoise | None = None
-    """The table [privacy] of a run on sums."""
+    """The table [privacy] where sums are asked for."""
 
     is_sums: ClassVar[bool] = False
     """Whether nothing but sums over all members' rows becomes known."""
@@ -236,7 +236,7 @@ class Spec(Strict, frozen=True):
 
     @property
     def least_members(self) -> int:
-        """Among how many members at least anybody contributes, whatever operators allow."""
+        """Among how many members at least anybody contributes; operators may ask for more."""
         return 2
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 NOISE = "noise"
-"""How the canonical text calls the table [privacy] of a run on sums."""
+"""How the canonical text calls the table [privacy] where sums are asked for."""
 _MOST_SHOWN = 20
 """Differences that are listed; the rest are counted."""
 _LONGEST_SHOWN = 60

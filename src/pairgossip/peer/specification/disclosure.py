@@ -64,7 +64,7 @@ def describe_counts(spec: CountsSpec) -> list[str]:
 def describe_blocks(spec: CountsSpec) -> list[str]:
     """Say what is promised where no noise is added."""
     least = spec.algorithm.least_cell or 1
-    return [f"The promise, with k = {least}: {PROMISE}" if least > 1 else _TWO_RUNS]
+    return [f"The promise, with k = {least}: {PROMISE}" if least > 1 else _TWO_SUMS]
 
 
 def describe_noise(spec: NoisySpec) -> list[str]:
@@ -74,8 +74,8 @@ def describe_noise(spec: NoisySpec) -> list[str]:
 
     law = noise_law(spec, 1 + (spec.noise.honest or _ASSUMED_MEMBERS))
     promise = (
-        "Noise is added to every count: all sums of a generation together tell any one member "
-        f"of a row what epsilon {spec.noise.epsilon:g} allows."
+        "Noise is added to every count, once: the sum tells any one member of a row what epsilon "
+        f"{spec.noise.epsilon:g} allows."
     )
     least = rows_for_interval(cells_of(spec), law.variance)
     if least <= _FEW_ROWS:
@@ -103,7 +103,7 @@ def describe_model(spec: ModelSpec) -> list[str]:
         f"rows have it, and the sums over them of every column and of products of two columns; "
         f"then, at one model after the other, {sketch} of each, and the gradient over all rows.",
         _describe_mask(spec),
-        _TWO_RUNS,
+        _TWO_SUMS,
         *disclosures(spec),
     ]
 
@@ -151,7 +151,7 @@ _ASSUMED_MEMBERS = 10
 """Honest members if the specification names no number; noise hardly depends on it."""
 _FEW_ROWS = 10
 """Rows of the smallest run; a limit up to this is not worth a sentence."""
-_TWO_RUNS = "From two runs that differ by your rows alone, everybody could work out yours."
+_TWO_SUMS = "From two sums that differ by your rows alone, everybody could work out yours."
 
 
 def _describe_mask(spec: Spec) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _Kind = TypeVar("_Kind", bound=Spec)
 _DEFAULT_ROUNDS = 100
-"""Sums of a run that learns, at most, if the file does not say."""
+"""Largest number of sums that a model is learned from, if the file does not say."""
 _LEAST_CELL = 3
 """Least number of rows that is counted if the file does not say."""
 
@@ -141,7 +141,7 @@ class _SumsSpec(Spec, frozen=True):
 
     @property
     def least_members(self) -> int:
-        """Among how many members at least anybody contributes, unless operators allow fewer."""
+        """Among how many members at least anybody contributes; operators may ask for more."""
         return max(LEAST_MEMBERS, self.least_sites)
 
     def check_rows(self, rows: FloatArray) -> None:
@@ -245,14 +245,6 @@ class NoisySpec(CountsSpec, frozen=True, kw_only=True):
     def with_defaults(self) -> Spec:
         """Cells are counted as they are, but for the noise."""
         return self
-
-    @property
-    def guarantee(self) -> str:
-        """What is promised about every row, in one sentence."""
-        return (
-            f"noise in every count, so that all sums of a generation together tell of a row what "
-            f"epsilon {self.noise.epsilon:g} allows"
-        )
 
 
 class ModelSpec(_SumsSpec, frozen=True):

@@ -1,4 +1,4 @@
-"""Checks of the specification of a run on sums, each with its sentence."""
+"""Checks of a specification that asks for sums, each with its sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LARGEST_BLOCK = 1000
 _MOST_WORDS = 1 << 17
 """How many numbers a contribution may have: a megabyte."""
 _MOST_GRADES = 32
-"""Values of a label that a run on sums learns from; more are refused."""
+"""Largest number of values of a label that a model is learned from; more are refused."""
 _FEWEST_ROUNDS = 3
 """Sums that learning takes at least; fewer are refused."""
 _LARGEST_WHOLE = (1 << 53) - 1

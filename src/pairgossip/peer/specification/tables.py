@@ -159,10 +159,10 @@ class Privacy(Strict, frozen=True):
 
 
 class SumsNoise(Strict, frozen=True):
-    """How noise hides rows in sums of counts; the table [privacy] of a run on sums."""
+    """How noise hides rows in sums of counts; the table [privacy] where sums are asked for."""
 
     epsilon: float
-    """The privacy budget of all sums of a generation together."""
+    """The privacy budget of the question."""
     honest: Annotated[Count | None, Key(SUMS, refusal="give 1 member or more.")] = None
     """The least number of honest members, whose noise an observer does not know; None for all but
     one."""

@@ -51,10 +51,6 @@ class Accounting:
     def note(self, home: Home) -> None:
         """Keep in a peer's folder which ledger accounts for its rows."""
 
-    def advise(self, ledger: str) -> str:
-        """Say what to do with a ledger."""
-        return f"Keep {ledger} with the data."
-
 
 @dataclass(frozen=True)
 class _ReportAccounting(Accounting):
@@ -89,10 +85,6 @@ class _ReportAccounting(Accounting):
     def note(self, home: Home) -> None:
         """Keep in a peer's folder which ledger accounts for its rows."""
         note_ledger(home, self.data, self.ledger)
-
-    def advise(self, ledger: str) -> str:
-        """Say what to do with a ledger."""
-        return f"It holds reports of them only. Keep {ledger} with the data: it knows every report."
 
 
 def accounting_of(

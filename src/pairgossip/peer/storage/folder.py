@@ -39,23 +39,11 @@ _BY_ENVIRONMENT = ("listen", "metrics", "power_safe")
 """Settings that variables may change; a peer's name stands in its certificate."""
 
 
-_FORMER = frozenset(
-    [
-        "least_members",
-        "least_rows",
-        "least_cell",
-        "allow",
-        "show",
-        "row_id",
-        "same",
-        "budget",
-        "source",
-        "batch",
-        "relay",
-    ]
-)
-"""Settings of runs on sums, which a study computes now: they are ignored in folders that have them.
-"""
+_FORMER = frozenset((
+    *("least_members", "least_rows", "least_cell", "allow", "show", "row_id", "same"),
+    *("budget", "source", "batch", "relay"),
+))  # fmt: skip
+"""Settings of sums, which earlier versions wrote into all folders: here they change nothing."""
 
 
 class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -154,7 +142,7 @@ def open_home(folder: str | PathLike[str]) -> Home:
     for file in (home.peer, home.spec, home.key, home.cert, home.members):
         if not file.is_file():
             raise missing_file(file)
-    if _asks_sums(home.spec):
+    if read_any_spec(home.spec).is_sums:
         raise InputError(
             f"{home.folder} is of a single run on sums, which members of a study compute now: make "
             f"a member of it with pairgossip peer init --from {home.folder} --source FILE."
@@ -163,11 +151,11 @@ def open_home(folder: str | PathLike[str]) -> Home:
     return home
 
 
-def _asks_sums(file: Path) -> bool:
-    """Return whether a specification, of an earlier version too, asks for sums."""
-    with contextlib.suppress(UnicodeDecodeError):
-        return parse_unchecked(read_bytes(file, LARGEST_TOML).decode("utf-8-sig")).is_sums
-    return False
+def read_any_spec(file: Path) -> Spec:
+    """Read a specification, also one that only an earlier version would run."""
+    content = read_bytes(file, LARGEST_TOML)
+    with explain_settings(file):
+        return parse_unchecked(content.decode("utf-8-sig"))
 
 
 def check_private(folder: Path) -> None:

@@ -23,18 +23,10 @@ from pairgossip.peer.protocol.messages import (
     generation_ordinal,
     is_generation,
 )
-from pairgossip.peer.protocol.state import (
-    Node,
-    Outcome,
-    Pending,
-    State,
-    Vector,
-)
+from pairgossip.peer.protocol.state import Node, Outcome, Pending, State, Vector
 from pairgossip.peer.storage.witness import check_witnessed, read_note
 
 VERSION = 12
-_VERSION_0_2 = 9
-"""The format of pairgossip 0.2, whose generations had numbers of 32 bits of digest."""
 APPLICATION = 0x70676F31
 """By this number in its header a file is known as a peer's state."""
 SCHEMA = (
@@ -77,15 +69,11 @@ def check_database(path: Path) -> tuple[int, int]:
                 f"{path} was written by a newer version of pairgossip (its format is {version}, "
                 f"this one knows {VERSION}): update pairgossip."
             )
-        if (application, version) == (APPLICATION, _VERSION_0_2):
+        if application == APPLICATION and 0 < version < VERSION:
             raise InputError(
-                f"{path} was made by pairgossip 0.2: make a member of a study of its folder, with "
-                f"pairgossip peer init --from {path.parent} --source FILE"
-            )
-        if application == APPLICATION and _VERSION_0_2 < version < VERSION:
-            raise InputError(
-                f"{path} was made by a version of pairgossip before this one was released, and "
-                "is read by none: make a new folder with pairgossip peer init."
+                f"{path} was made by an earlier version of pairgossip: make a new folder for the "
+                "network with pairgossip peer init, or a member of a study with pairgossip peer "
+                f"init --from {path.parent} --source FILE."
             )
         (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
         (page,) = base.execute("PRAGMA page_size").fetchone()

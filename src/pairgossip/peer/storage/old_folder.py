@@ -26,8 +26,8 @@ from pairgossip.peer.bookkeeping.releases import find_releases, prepare_release,
 from pairgossip.peer.bookkeeping.snapshots import Snapshot, read_beside
 from pairgossip.peer.identity.identity import Identity, load_identity, missing_file
 from pairgossip.peer.identity.relays import Relay, read_relay_certificate
-from pairgossip.peer.specification.spec import Spec, parse_unchecked
-from pairgossip.peer.storage.folder import Home, explain_settings
+from pairgossip.peer.specification.spec import Spec
+from pairgossip.peer.storage.folder import Home, explain_settings, read_any_spec
 from pairgossip.tables import read_columns
 from pairgossip.text import join_names
 
@@ -174,7 +174,7 @@ def read_old_folder(folder: str | PathLike[str]) -> OldFolder:
     return OldFolder(
         home.folder,
         identity,
-        parse_unchecked(read_bytes(home.spec, LARGEST_TOML).decode("utf-8-sig")),
+        read_any_spec(home.spec),
         {**settings, **({"policy": policy} if policy else {})},
         "budget" in table,
         relay,

@@ -38,7 +38,7 @@ def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Colle
     Parameters
     ----------
     spec
-        The specification; of a run on sums, or there is nothing to check.
+        The specification; there is nothing to check for a statistic.
     rows
         This site's rows, in the order of the specification's columns, the label last.
     least_rows

@@ -1,4 +1,4 @@
-"""The values that the label of a run on sums has."""
+"""The values that a label has where sums are asked for."""
 
 from __future__ import annotations
 

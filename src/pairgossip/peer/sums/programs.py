@@ -1,4 +1,4 @@
-"""The base of programs on sums: rounds of sums, and then a statement that all members sign.
+"""The base of programs that compute sums: rounds, and then a statement that all members sign.
 
 Sums are of whole numbers modulo 2^64, exact in any order: a number x with |x| <= bound travels as
 round(x / bound 2^bits), below 0 as its complement.
@@ -38,7 +38,7 @@ class Generation(NamedTuple):
     members: Mapping[str, int]
     """How many rows each member has."""
     number: str = FIRST_GENERATION
-    """The name of the generation."""
+    """The name that the result has; in a study that of the question, behind eight zeros."""
 
     @property
     def rows(self) -> int:

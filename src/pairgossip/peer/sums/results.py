@@ -1,4 +1,4 @@
-"""The result of a run on sums: what all members sign, in bytes that are the same everywhere.
+"""The result of sums: what all members sign, in bytes that are the same everywhere.
 
 Every member sends what it signs to all others. So that is the figures, which may differ in their
 last digits, and only a digest of what is known before: a list of a thousand members is long.
@@ -73,7 +73,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How many rows of each member it covers."""
     rows: int
     generation: int | str
-    """Its name; a number in results of version 0.2."""
+    """The name of the question, behind eight zeros. Earlier versions had single runs on sums, whose
+    generations are named so; in version 0.2 by numbers."""
     specification: str
     hash: str
     versions: dict[str, str]
@@ -106,7 +107,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     least_cell: int | None = None
     """Every count is 0 or at least this number; None for counts of cells as they are."""
     batches: int | None = None
-    """How many generations have added rows to the table; None if there is no table."""
+    """How many sums the table is of; None if there is no table."""
     table: str | None = None
     """The salted digest of the table that all this is read from, which members keep."""
     heterogeneity: SiteSums | None = None
@@ -120,7 +121,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def ordinal(self) -> int:
-        """The generation as people count it: the first is 1. Raise `ValueError` for a bad name."""
+        """The generation as people count it, from 1; raise `ValueError` for a bad name."""
         name = self.generation
         if isinstance(name, int):
             return 1 + (name >> 32)

@@ -1,4 +1,4 @@
-"""All members of a run on sums in one process: what they would find, without masks and network.
+"""All members that add up sums, in one process: what they would find, without masks and network.
 
 Masks cancel and frames change nothing, so the result is the one of real peers, bit for bit.
 """

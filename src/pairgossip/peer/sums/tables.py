@@ -43,7 +43,7 @@ class Table(NamedTuple):
     """Counts over the rows of all members."""
 
     batches: tuple[int, ...]
-    """How many members there were in each of the generations that have added rows."""
+    """How many members there were in each of the sums that the table is of."""
     counts: bytes
     """Signed 64-bit numbers: that of rows, and those of cells or blocks."""
     sites: SiteSums | None = None
@@ -83,7 +83,7 @@ class StatisticsProgram(SumsProgram):
     own
         This member's counts: the number of its rows, and those in cells or blocks.
     generation
-        All members, and their numbers of rows.
+        All members, their numbers of rows, and the name of the question.
     added
         How many rows each member adds, rounded; 0 for one that adds none.
     salt

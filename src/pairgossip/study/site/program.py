@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _FIRST = f"{0:08x}"
-"""The ordinal in the names of generations, of which a study has only one."""
+"""Stands before the question's name in results, where results of single runs had a count."""
 
 Sizes = Mapping[str, Sequence[int]]
 """The number of rows of each added piece, rounded down, by members' ids."""
