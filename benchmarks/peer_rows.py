@@ -20,8 +20,8 @@ from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.invitations import add_invited, invitation, read_invitation
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.service.assembly import assemble
-from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.reporter import ExchangeReporter
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home

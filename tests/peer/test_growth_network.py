@@ -50,10 +50,10 @@ def mean_difference(rows: list[float]) -> float:
 HASTY_PEER = """
 import sys
 from pairgossip.peer.__main__ import main
-from pairgossip.peer.service import exchange_reporter, service
+from pairgossip.peer.service import reporter, service
 
 service._TICK = service._LINGER = 0.1
-exchange_reporter.UNANSWERED = 1.0
+reporter._UNANSWERED = 1.0
 sys.exit(main(sys.argv[1]))
 """
 

@@ -27,9 +27,8 @@ from pairgossip.peer.protocol.messages import (
 from pairgossip.peer.service import assembly
 from pairgossip.peer.service import reporter as reporter_module
 from pairgossip.peer.service.assembly import Assembly, assemble
-from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log, write_logs
-from pairgossip.peer.service.reporter import NEVER_AGAIN
+from pairgossip.peer.service.reporter import NEVER_AGAIN, ExchangeReporter
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text
 
@@ -75,8 +74,7 @@ def make_three(tmp_path: Path) -> tuple[list[Home], list[str]]:
 
 
 def test_a_lonely_peer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("reporter", "exchange_reporter"):
-        monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.1)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.1)
     ann, _ = make_pair(tmp_path, [1.0], [10.0])
     with running(ann) as (alone,):
         assert until(lambda: ann.status.exists() and alone.status().problems)
@@ -171,7 +169,7 @@ def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> 
 def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
     ann, bob = make_pair(tmp_path, [1.0], [10.0])
     with reporting(ann) as peer:
         peer.exchange.away.add(load_identity(bob.folder).id)
@@ -184,8 +182,7 @@ def test_a_neighbor_that_is_away_is_a_problem_although_no_row_waits(
 def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("reporter", "exchange_reporter"):
-        monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
     homes, (bob, _) = make_three(tmp_path)
     with reporting(homes[0]) as peer:
         peer.reporter.note_frame(bob, time.monotonic() + 10.0)
@@ -198,9 +195,8 @@ def test_a_neighbor_that_was_never_heard_of_is_a_problem_beside_others(
 def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("reporter", "exchange_reporter"):
-        monkeypatch.setattr(f"pairgossip.peer.service.{place}.LONELY", 0.0)
-    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._LONELY", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
     homes, (bob, carl) = make_three(tmp_path)
     with reporting(homes[0]) as peer:
         version, lonely = peer.problems(versions={bob: 99})
@@ -216,7 +212,7 @@ def test_a_neighbor_of_another_version_hides_nothing_and_is_not_away(
 def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairgossip.peer.service.exchange_reporter.UNANSWERED", 0.0)
+    monkeypatch.setattr("pairgossip.peer.service.reporter._UNANSWERED", 0.0)
     homes = [make_home(tmp_path, name, [1.0]) for name in ("ann", "p-1", "p-2")]
     introduce_each_other(homes)
     first, second = (load_identity(home.folder).id for home in homes[1:])

@@ -22,8 +22,8 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import Assembly, assemble, read_snapshot
-from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log, write_logs
+from pairgossip.peer.service.reporter import ExchangeReporter
 from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, PeerService, run_peer
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.service.zenoh_link import OnFrame

@@ -1,14 +1,11 @@
-"""Reports of a running peer about itself: status file, log and metrics.
-
-The part common to all protocols is here, the progress of each in its own reporter.
-"""
+"""Reports of a running peer that exchanges rows: status file, log, metrics, and what to look at."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,20 +15,23 @@ from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import is_early, is_expired
 from pairgossip.peer.identity.members import Member, PeerContext
 from pairgossip.peer.protocol.events import Event
-from pairgossip.peer.protocol.membership import Membership
+from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, State
 from pairgossip.peer.service.addresses import NameLookup, host_name
 from pairgossip.peer.service.assembly import Assembly, untimely_certificates
+from pairgossip.peer.service.errors import population_error, readout_of, rows_of_others
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.status import (
     NeighborStatus,
     Problem,
     Status,
     ended_generation,
+    follow,
     keep_ended,
     read_ended,
     read_status,
+    status_of,
     write_status,
 )
 from pairgossip.peer.specification.spec import differences
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.metrics import MetricsServer
 
 
-LONELY = 30.0
+_LONELY = 30.0
 """Seconds without any frame after which the operator should look."""
-UNANSWERED = 5.0
+_UNANSWERED = 5.0
 """Seconds without a frame from a neighbor that should answer, or has gone away."""
 NEVER_AGAIN = "If a member will never run again, pairgossip peer evict --help says what that means."
 """The only advice about eviction to somebody who waits: it cannot be undone."""
@@ -55,12 +55,12 @@ _MOST_LOGGED = 8
 """Entries of an estimate in one line of the log; the rest are left out."""
 
 
-class Reporter(ABC):
-    """Follows one peer, in its thread."""
+class ExchangeReporter:
+    """Follows one peer's exchanges, in its thread."""
 
-    def __init__(self, parts: Assembly, protocol: Membership, log: Log) -> None:
+    def __init__(self, parts: Assembly, exchange: Exchange, log: Log) -> None:
         self._parts = parts
-        self._protocol = protocol
+        self._protocol = exchange
         self._log = log
         self._generation = parts.state.generation
         self._ended = read_ended(parts.home.ended, generation_ordinal(self._generation))
@@ -83,26 +83,12 @@ class Reporter(ABC):
         self._unwritten: str | None = None
         self._written = 0.0
         self.status: Status | None = None
-
-    @abstractmethod
-    def _describe(self, **more: Any) -> Status:
-        """Describe the peer as it is now, with what else is known of it."""
-
-    @abstractmethod
-    def progress(self) -> dict[str, int]:
-        """Return how far the peer is, for its log."""
-
-    @abstractmethod
-    def _status_before(self) -> Status:
-        """Describe the peer as it was before the last change."""
-
-    @abstractmethod
-    def _after_save(self, change: Any, is_new: bool) -> None:
-        """Take note of what was written down, and whether that began a generation."""
-
-    @abstractmethod
-    def _silences(self, now: float, waiting: Mapping[str, float]) -> list[Problem]:
-        """Say who does not answer or has gone, and what that means."""
+        before = _last_status(parts)
+        self._met = {node.record.origin for node in parts.state.nodes} | set(
+            before.heard_of if before else ()
+        )
+        self._before = parts.state, self._context
+        self._uncertainty = follow(exchange.context, parts.state, before)
 
     @property
     def _context(self) -> PeerContext:
@@ -257,7 +243,7 @@ class Reporter(ABC):
         problems += [Problem(self._disagreement(*one)) for one in disagreeing.items()]
         problems += [Problem(self._unlisted(*one)) for one in sorted(unlisted.items())]
         last = max(self._heard_at.values(), default=self._started_at)
-        is_alone = now - last > LONELY and self._fatal is None
+        is_alone = now - last > _LONELY and self._fatal is None
         if is_alone and len(versions) < len(self._protocol.context.neighbors):
             other = "other " if versions else ""
             lonely = (
@@ -294,25 +280,19 @@ class Reporter(ABC):
         return problems
 
     def _cause(self, member: str) -> str:
-        """Say in a few words what is known about a member that is waited for."""
+        """Say in a few words what is known about a neighbor that is waited for."""
         if member in self._versions:
             return "it speaks another version of the messages"
-        if member not in self._protocol.context.neighbors:
-            return "not a neighbor of this peer"
         if member in self._protocol.disagreeing:
             return "it runs another specification"
         if member in self._connected:
-            return self._connected_cause()
+            return "connected"
         certificate, own = self._context.certificate_of(member), self._context.identity.certificate
         if is_early(certificate) or is_early(own) or is_expired(certificate):
             return "not connected, since certificates are not valid by this machine's clock"
         if member in self._unresolved:
             return "not connected, since the name in its address does not resolve here"
         return "not connected"
-
-    def _connected_cause(self) -> str:
-        """Say why a member may be silent although it is connected."""
-        return "connected"
 
     def _other_version(self, neighbor: str, theirs: int) -> str:
         name = self._name(neighbor)
@@ -356,8 +336,94 @@ class Reporter(ABC):
             fields = {"_".join(name.replace(":", "").split()): refused[name] for name in refused}
             self._log.warning("refused what was received", **fields)
 
+    def _describe(self, **more: Any) -> Status:
+        """Describe the peer by its state and by what was seen of its masses."""
+        return status_of(
+            self._context,
+            self._protocol.state,
+            self._uncertainty,
+            met=self._met,
+            masses=self._uncertainty.masses,
+            spread=self._uncertainty.spread() if self._parts.spec.loss is not None else None,
+            done=self._is_done(),
+            **more,
+        )
 
-def last_status(parts: Assembly) -> Status | None:
+    def progress(self) -> dict[str, int]:
+        """Return how many exchanges were made."""
+        return {"exchanges": self._protocol.state.exchanges}
+
+    def _status_before(self) -> Status:
+        """Describe the peer as it was before the last change."""
+        state, context = self._before
+        return status_of(context, state, self._uncertainty, met=self._met, updated=time.time())
+
+    def _after_save(self, change: Save, is_new: bool) -> None:
+        context = self._context
+        self._before = change.state, context
+        if is_new:
+            self._met.clear()
+            self._uncertainty.renew(context.rule, change.state, rows_of_others(context))
+        self._uncertainty.observe(change.state, change.nodes)
+        rows = range(len(change.state.nodes)) if change.everything else change.nodes
+        if change.nodes:
+            self._changed_at = time.monotonic()
+        self._met.update(change.state.nodes[row].record.origin for row in rows)
+
+    def _is_done(self) -> bool:
+        """Return whether what the specification asks for is reached."""
+        stop, population = self._parts.spec.stop, None
+        if stop is not None and stop.enough:
+            readout = readout_of(self._context, self._protocol.state)
+            population = population_error(self._context, self._protocol.state, readout)
+        return self._uncertainty.should_stop(stop, population)
+
+    def _silences(self, now: float, waiting: Mapping[str, float]) -> list[Problem]:
+        """Say which neighbors do not answer or have gone, and what that means."""
+        problems = []
+        # An offer made just now freezes a row too, but is answered in a moment.
+        overdue = sum(seconds > _UNANSWERED for seconds in waiting.values())
+        is_stuck = overdue >= len(self._protocol.state.nodes)
+        for neighbor in self._protocol.present:
+            # A neighbor never heard is reported here only if others were heard: see _LONELY.
+            is_missed = bool(self._heard_at) and neighbor not in self._heard_at
+            never = _LONELY if is_missed else math.inf
+            since = now - self._heard_at.get(neighbor, self._started_at)
+            name, cause = self._name(neighbor), self._cause(neighbor)
+            advice = (
+                f"Nothing is lost, and it goes on once '{name}' runs; ask its operator. "
+                f"{NEVER_AGAIN}"
+            )
+            if waiting.get(neighbor, 0.0) > _UNANSWERED:
+                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s ({cause}): "
+                meaning = self._frozen(neighbor, is_stuck)
+                kind = ("no answer", neighbor, cause, meaning)
+                problems.append(Problem(f"{said}{meaning}. {advice}", kind))
+            elif neighbor in self._versions:
+                continue  # it is there, and the version is what to look at
+            elif since > (_UNANSWERED if neighbor in self._protocol.away else never):
+                said = f"'{name}' is away, and was not heard of for {since:.0f} s ({cause}): "
+                meaning = self._going_on(neighbor, is_stuck)
+                kind = ("away", neighbor, cause, meaning)
+                problems.append(Problem(f"{said}{meaning}. {advice}", kind))
+        return problems
+
+    def _frozen(self, neighbor: str, is_stuck: bool) -> str:
+        rows = len(self._protocol.state.nodes)
+        if rows == 1:
+            return "the only row of this peer waits for it, and the peer stands still until then"
+        if is_stuck:
+            return f"all {rows} rows of this peer wait for answers, and the peer stands still"
+        return f"one of {rows} rows waits for it; {self._going_on(neighbor, is_stuck)}"
+
+    def _going_on(self, neighbor: str, is_stuck: bool) -> str:
+        if is_stuck:
+            return "no row of this peer is free for the others either"
+        there = set(self._protocol.present) - self._protocol.away - {neighbor}
+        return "exchanges with the others go on" if there else "no other neighbor is there"
+
+
+def _last_status(parts: Assembly) -> Status | None:
     """Return what was told in this generation before a restart: for display, it may be lost."""
     now = parts.identity.id, generation_ordinal(parts.state.generation)
     with contextlib.suppress(InputError):

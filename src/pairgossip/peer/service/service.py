@@ -26,8 +26,8 @@ from pairgossip.peer.protocol.membership import (
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.service.assembly import Assembly, assemble
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
-from pairgossip.peer.service.exchange_reporter import ExchangeReporter
 from pairgossip.peer.service.log import Log
+from pairgossip.peer.service.reporter import ExchangeReporter
 from pairgossip.peer.service.runtime import ExchangeRuntime, Link
 from pairgossip.peer.service.stopping import EXIT_FAILED as EXIT_FAILED
 from pairgossip.peer.service.stopping import EXIT_UNFIT as EXIT_UNFIT

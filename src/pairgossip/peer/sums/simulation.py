@@ -6,18 +6,21 @@ Masks cancel and frames change nothing, so the result is the one of real peers, 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, IntArray
 from pairgossip.peer.protocol.messages import Rows
 from pairgossip.peer.protocol.program import LEAST_MEMBERS, Kind, Words, round_size
-from pairgossip.peer.specification.spec import Spec
 from pairgossip.peer.sums.labels import check_labels
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.sites import flag_site, plan_sites
 from pairgossip.peer.sums.statistics import cells_of, noise_law
+
+if TYPE_CHECKING:
+    from pairgossip.peer.specification.spec import Spec
 
 
 def start_programs(
