@@ -19,7 +19,7 @@ from queue import SimpleQueue
 
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.invitations import add_invited, invitation, read_invitation
-from pairgossip.peer.service.zenoh_link import Site, ZenohLink
+from pairgossip.peer.links.zenoh_link import Site, ZenohLink
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home
 

@@ -14,10 +14,10 @@ import pytest
 
 from pairgossip.cli.peer.status import _format_seconds
 from pairgossip.cli.peer.unit import fill_in
+from pairgossip.peer.estimates.errors import Errors
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
 from pairgossip.peer.service.assembly import assemble, read_snapshot
-from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import Coverage, Ended, keep_ended, write_status
 from pairgossip.peer.storage.folder import open_home
 

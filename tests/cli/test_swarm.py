@@ -14,8 +14,8 @@ import pairgossip as pg
 from pairgossip.cli.swarm.command import _ChaosOptions, _run_options
 from pairgossip.cli.swarm.plans import DurationOptions
 from pairgossip.errors import InputError
+from pairgossip.peer.estimates.errors import Errors
 from pairgossip.peer.reading import PeerReading, SwarmReading
-from pairgossip.peer.service.errors import Errors
 from pairgossip.swarm import running
 from pairgossip.swarm.audit import Audit, Finding
 from pairgossip.swarm.plan import Plan

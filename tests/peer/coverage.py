@@ -17,11 +17,11 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.kernels import Combination, Kernel
 from pairgossip.kernels.kernel import as_kernel
+from pairgossip.peer.estimates.uncertainty import Uncertainty
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Record
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Node, State
-from pairgossip.peer.service.uncertainty import Uncertainty
 
 KERNELS = ("gini", "variance", "auc")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import zenoh
 
 from pairgossip.peer.identity.relays import Relay, read_relay
+from pairgossip.peer.links.relay_link import RelayLink, relayed_configuration
 from pairgossip.peer.service.relay import RelayFolder, create_relay
-from pairgossip.peer.service.relay_link import RelayLink, relayed_configuration
 
 from .zenoh_people import Heard, Person, free_address, lawless_session, site_of, until
 

@@ -7,7 +7,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.members import Member
-from pairgossip.peer.service.zenoh_link import (
+from pairgossip.peer.links.zenoh_link import (
     Site,
     access_control,
     admissible,

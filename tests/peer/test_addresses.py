@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pairgossip.peer.service.addresses import NameLookup, host_name
+from pairgossip.peer.links.addresses import NameLookup, host_name
 
 from .zenoh_people import until
 

@@ -14,13 +14,18 @@ import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.inference.answer import Law, interval
 from pairgossip.kernels.kernel import as_kernel
+from pairgossip.peer.estimates.errors import (
+    errors_of,
+    fewest_exchanges,
+    population_error,
+    readout_of,
+)
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import encode
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.rules import PaperMixing, Rule, WeightedMixing
 from pairgossip.peer.protocol.state import Send
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.service.errors import errors_of, fewest_exchanges, population_error, readout_of
 from tests.peer.contexts import make_context, name_of
 from tests.peer.homes import GINI, Pair, make_pair
 

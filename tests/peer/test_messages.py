@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from pairgossip.peer.links.zenoh_link import signed_part
 from pairgossip.peer.protocol import messages
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import (
@@ -33,7 +34,6 @@ from pairgossip.peer.protocol.messages import (
     signed_payload,
     with_signature,
 )
-from pairgossip.peer.service.zenoh_link import signed_part
 from tests.peer.contexts import is_sealed, seal
 
 WHOLE = st.integers(0, _LARGEST_NUMBER)

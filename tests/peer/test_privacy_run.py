@@ -11,9 +11,9 @@ import pytest
 import pairgossip as pg
 from pairgossip.arrays import FloatArray
 from pairgossip.cli import main
+from pairgossip.peer.estimates.errors import errors_of, population_error, readout_of
+from pairgossip.peer.estimates.privacy_noise import _largest_variances, bound_noise
 from pairgossip.peer.service.assembly import read_snapshot
-from pairgossip.peer.service.errors import errors_of, population_error, readout_of
-from pairgossip.peer.service.privacy_noise import _largest_variances, bound_noise
 from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.home import create_home

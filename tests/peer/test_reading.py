@@ -19,6 +19,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.peer import reading
+from pairgossip.peer.estimates.errors import UNKNOWN
 from pairgossip.peer.reading import (
     DOWN,
     FolderReader,
@@ -28,7 +29,6 @@ from pairgossip.peer.reading import (
     process_of,
     state_of,
 )
-from pairgossip.peer.service.errors import UNKNOWN
 from pairgossip.peer.service.metrics import MetricsServer
 from pairgossip.peer.service.status import _LARGEST_STATUS, write_status
 from pairgossip.peer.storage.folder import Home

@@ -17,10 +17,10 @@ import zenoh
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.identity.relays import Relay, read_relay
+from pairgossip.peer.links.relay_link import ALL_PRESENT, RelayLink, presence_of
+from pairgossip.peer.links.zenoh_link import inbox_of, key_between
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.relay import RelayFolder, create_relay, open_relay
-from pairgossip.peer.service.relay_link import ALL_PRESENT, RelayLink, presence_of
-from pairgossip.peer.service.zenoh_link import inbox_of, key_between
 
 from .relays import Meeting, settle
 from .zenoh_people import Heard, Person, free_address, keep_trying, site_of, until

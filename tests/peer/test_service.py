@@ -18,6 +18,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.peer.identity.members import Member, Members
+from pairgossip.peer.links.zenoh_link import OnFrame
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.state import Save
@@ -26,7 +27,6 @@ from pairgossip.peer.service.log import Log, write_logs
 from pairgossip.peer.service.reporter import ExchangeReporter
 from pairgossip.peer.service.service import EXIT_FAILED, EXIT_UNFIT, Connect, PeerService, run_peer
 from pairgossip.peer.service.status import Status, read_status
-from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.peer.storage.folder import (
     Home,
     find_member,

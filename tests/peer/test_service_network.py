@@ -18,11 +18,12 @@ import pytest
 import zenoh
 
 from pairgossip.peer.identity.identity import load_identity
-from pairgossip.peer.service import descriptors, zenoh_link
+from pairgossip.peer.links import zenoh_link
+from pairgossip.peer.links.zenoh_link import configuration, inbox_of
+from pairgossip.peer.service import descriptors
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.service import EXIT_FAILED, connect
 from pairgossip.peer.service.status import Status, read_status
-from pairgossip.peer.service.zenoh_link import configuration, inbox_of
 from pairgossip.peer.storage.folder import Home, request_eviction
 
 from .homes import GINI, exchanges, introduce_each_other, make_home

@@ -12,6 +12,12 @@ import pytest
 import pairgossip as pg
 from pairgossip.algorithms import weighted_gosta
 from pairgossip.kernels.kernel import as_kernel
+from pairgossip.peer.estimates.uncertainty import (
+    _MOST_BATCHES,
+    MassHistory,
+    Uncertainty,
+    _walk_and_start,
+)
 from pairgossip.peer.protocol.messages import FIRST_GENERATION, Record, generation_name
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
@@ -22,12 +28,6 @@ from pairgossip.peer.protocol.rules import (
 from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.service.assembly import read_snapshot
 from pairgossip.peer.service.status import follow
-from pairgossip.peer.service.uncertainty import (
-    _MOST_BATCHES,
-    MassHistory,
-    Uncertainty,
-    _walk_and_start,
-)
 from pairgossip.peer.specification.tables import Stop
 from tests.peer.coverage import Network, coverage, make_data, pair_values
 from tests.peer.homes import make_pair

@@ -15,15 +15,15 @@ import zenoh
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import Sealer
-from pairgossip.peer.protocol.events import Event
-from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service.zenoh_link import (
+from pairgossip.peer.links.zenoh_link import (
     OVERHEAD,
     Inbox,
     ZenohLink,
     admissible,
     key_between,
 )
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.protocol.messages import VERSION
 
 from .zenoh_people import (
     LONG_ENOUGH,
@@ -189,7 +189,7 @@ def test_a_session_that_does_not_end_keeps_nobody(
             has_ended.set()
             raise zenoh.ZError("close operation timed out!")
 
-    monkeypatch.setattr("pairgossip.peer.service.zenoh_link._LONGEST_CLOSING", 0.05)
+    monkeypatch.setattr("pairgossip.peer.links.zenoh_link._LONGEST_CLOSING", 0.05)
     may_end, has_ended = threading.Event(), threading.Event()
     a, b = people("a"), people("b")
     with linked(a, site_of(a, [b])) as (link, _):

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 import zenoh
 
 from pairgossip.peer.identity.certificates import Opener, Sealer
-from pairgossip.peer.protocol.events import Event
-from pairgossip.peer.protocol.messages import FIRST_GENERATION, Offer, Record, encode
-from pairgossip.peer.service.zenoh_link import (
+from pairgossip.peer.links.zenoh_link import (
     _HEADER,
     configuration,
     inbox_of,
     key_between,
 )
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.protocol.messages import FIRST_GENERATION, Offer, Record, encode
 
 from .zenoh_people import (
     Person,

@@ -23,14 +23,14 @@ from cryptography.x509.oid import NameOID
 from pairgossip.peer.identity.certificates import _OCTETS, _SEALING_KEY, Sealer, static_key
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member
-from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service.zenoh_link import (
+from pairgossip.peer.links.zenoh_link import (
     Site,
     ZenohLink,
     configuration,
     key_between,
     signed_part,
 )
+from pairgossip.peer.protocol.messages import VERSION
 
 PATIENCE = 20.0
 LONG_ENOUGH = 1.0

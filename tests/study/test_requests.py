@@ -147,7 +147,7 @@ def test_an_invitation_to_a_run_is_none_to_a_study(tmp_path: Path) -> None:
 
 
 def test_an_inbox_holds_so_many_bytes() -> None:
-    from pairgossip.peer.service.zenoh_link import Inbox
+    from pairgossip.peer.links.zenoh_link import Inbox
 
     inbox = Inbox(longest=100)
     for _ in range(4):

@@ -18,12 +18,12 @@ from pairgossip.field import Peer
 from pairgossip.peer.identity.identity import create_identity, load_identity
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.identity.relays import Relay
+from pairgossip.peer.links.addresses import NameLookup
+from pairgossip.peer.links.zenoh_link import OnFrame
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service.addresses import NameLookup
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
-from pairgossip.peer.service.zenoh_link import OnFrame
 from pairgossip.study.protocol.records import Batch, Card, decode
 from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.service import links as links_module

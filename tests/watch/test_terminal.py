@@ -20,8 +20,8 @@ from rich.console import Console, ConsoleDimensions
 from rich.text import Text
 
 from pairgossip.cli import main
+from pairgossip.peer.estimates.errors import Errors
 from pairgossip.peer.reading import DOWN, PeerReading
-from pairgossip.peer.service.errors import Errors
 from pairgossip.watch.peers import Swarm
 from pairgossip.watch.terminal import (
     _ASCII_BLOCKS,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from pairgossip.errors import InputError
-from pairgossip.peer.service.errors import UNKNOWN, Errors
+from pairgossip.peer.estimates.errors import UNKNOWN, Errors
 from pairgossip.peer.service.status import Status, read_status
 from pairgossip.peer.storage.folder import Home
 from pairgossip.text import clean_text, format_count, join_first

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairgossip.inference.row_products import local_products
+from pairgossip.peer.estimates.errors import Errors
 from pairgossip.peer.protocol.messages import Mass, Record
 from pairgossip.peer.protocol.nodes import picks_per_exchange
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
 from pairgossip.peer.protocol.state import Outcome, State
 from pairgossip.peer.service.assembly import PeerSnapshot, read_snapshot
-from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.service.status import estimate_of
 from pairgossip.peer.storage.folder import Home
 

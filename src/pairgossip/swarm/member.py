@@ -15,7 +15,7 @@ from pairgossip.peer.__main__ import run_program, tell_errors
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import Member
-    from pairgossip.peer.service.zenoh_link import OnFrame, ZenohLink
+    from pairgossip.peer.links.zenoh_link import OnFrame, ZenohLink
     from pairgossip.study.service.assembly import StudyParts
 
 _LARGEST = 1 << 20

@@ -9,7 +9,7 @@ to keep. Its public part is in an extension of the certificate. A sender draws a
 whenever it opens its network. From that key and the receiver's static key follows the key that
 seals its frames to that receiver, with ChaCha20-Poly1305; the nonce is a count, so it never comes
 twice under one key. Who has sent a frame is not shown by the seal but by the signature around it,
-in `pairgossip.peer.service.zenoh_link`.
+in `pairgossip.peer.links.zenoh_link`.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ from pairgossip.peer.identity.certificates import (
 from pairgossip.peer.identity.identity import create_identity, load_identity, write_new
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.identity.relays import Relay, read_relay
-from pairgossip.peer.service.relay_link import ALL_PRESENT, ASKING_WHO_IS_THERE, presence_of
+from pairgossip.peer.links.relay_link import ALL_PRESENT, ASKING_WHO_IS_THERE, presence_of
+from pairgossip.peer.links.zenoh_link import _LEASE, _LONGEST_HANDSHAKE, allow, inbox_of
 from pairgossip.peer.service.stopping import stop_on_signals
-from pairgossip.peer.service.zenoh_link import _LEASE, _LONGEST_HANDSHAKE, allow, inbox_of
 from pairgossip.text import TLS, parse_address
 
 if TYPE_CHECKING:

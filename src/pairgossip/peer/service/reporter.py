@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
+from pairgossip.peer.estimates.errors import population_error, readout_of, rows_of_others
 from pairgossip.peer.identity.certificates import is_early, is_expired
 from pairgossip.peer.identity.members import Member, PeerContext
+from pairgossip.peer.links.addresses import NameLookup, host_name
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.messages import VERSION, Notice, decode, generation_ordinal
 from pairgossip.peer.protocol.state import Save, State
-from pairgossip.peer.service.addresses import NameLookup, host_name
 from pairgossip.peer.service.assembly import Assembly, untimely_certificates
-from pairgossip.peer.service.errors import population_error, readout_of, rows_of_others
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.status import (
     NeighborStatus,

@@ -16,6 +16,7 @@ from typing import Protocol
 from pairgossip.errors import InputError
 from pairgossip.files import is_full, unwritable
 from pairgossip.peer.identity.members import Member
+from pairgossip.peer.links.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.exchange import Exchange
 from pairgossip.peer.protocol.membership import (
@@ -32,7 +33,6 @@ from pairgossip.peer.service.runtime import ExchangeRuntime, Link
 from pairgossip.peer.service.stopping import EXIT_FAILED as EXIT_FAILED
 from pairgossip.peer.service.stopping import EXIT_UNFIT as EXIT_UNFIT
 from pairgossip.peer.service.stopping import stop_on_signals
-from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.storage.folder import (
     Evicted,
     Home,

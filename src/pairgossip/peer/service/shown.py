@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_typ
 
 import msgspec
 
-from pairgossip.peer.service.errors import Errors
+from pairgossip.peer.estimates.errors import Errors
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.status import Status

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from pairgossip import files
+from pairgossip.peer.estimates.errors import Errors, errors_of, readout_of, rows_of_others
+from pairgossip.peer.estimates.uncertainty import MassHistory, Uncertainty
 from pairgossip.peer.protocol.messages import generation_ordinal
 from pairgossip.peer.protocol.state import State
-from pairgossip.peer.service.errors import Errors, errors_of, readout_of, rows_of_others
-from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.members import PeerContext

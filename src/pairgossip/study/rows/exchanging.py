@@ -23,6 +23,13 @@ import msgspec
 
 from pairgossip import files
 from pairgossip.errors import InputError
+from pairgossip.peer.estimates.errors import (
+    errors_of,
+    population_error,
+    readout_of,
+    rows_of_others,
+)
+from pairgossip.peer.estimates.uncertainty import MassHistory, Uncertainty
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member, Members, PeerContext, make_context
 from pairgossip.peer.protocol.exchange import Exchange
@@ -36,15 +43,8 @@ from pairgossip.peer.protocol.messages import (
 )
 from pairgossip.peer.protocol.nodes import first_state
 from pairgossip.peer.protocol.state import Save, State
-from pairgossip.peer.service.errors import (
-    errors_of,
-    population_error,
-    readout_of,
-    rows_of_others,
-)
 from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.service.status import coverage, estimate_of
-from pairgossip.peer.service.uncertainty import MassHistory, Uncertainty
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.study.rows.journey import Journey, OwnEstimate
 

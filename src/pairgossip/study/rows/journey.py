@@ -18,6 +18,7 @@ import numpy as np
 
 from pairgossip import files
 from pairgossip.errors import InputError
+from pairgossip.peer.estimates.errors import Errors
 from pairgossip.peer.protocol.messages import MOST_TRAVELING, Rows
 from pairgossip.peer.protocol.program import (
     SIZE_STEP,
@@ -26,7 +27,6 @@ from pairgossip.peer.protocol.program import (
     Kind,
     Words,
 )
-from pairgossip.peer.service.errors import Errors
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.study.protocol.records import MemberList, Piece, Yes, digest_of
 from pairgossip.text import join_names

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.identity.relays import read_relay_certificate
+from pairgossip.peer.links.addresses import NameLookup, host_name
 from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.peer.service.addresses import NameLookup, host_name
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.service.invitations import as_member
 from pairgossip.study.site.folder import StudyHome

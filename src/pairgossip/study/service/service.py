@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Protocol
 from pairgossip.errors import InputError
 from pairgossip.files import is_full, unwritable
 from pairgossip.peer.identity.members import Member
+from pairgossip.peer.links.relay_link import open_link
+from pairgossip.peer.links.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.log import Log
 from pairgossip.peer.service.memory import give_back_memory, limit_memory
-from pairgossip.peer.service.relay_link import open_link
 from pairgossip.peer.service.stopping import EXIT_FAILED, EXIT_UNFIT, stop_on_signals
-from pairgossip.peer.service.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
 from pairgossip.study.protocol.records import LONGEST_WORDS
 from pairgossip.study.protocol.site import (
     Action,

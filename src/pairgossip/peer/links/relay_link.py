@@ -20,9 +20,7 @@ from pairgossip.errors import needed_for
 from pairgossip.peer.identity.certificates import is_signed
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.relays import Relay, read_relay_certificate
-from pairgossip.peer.protocol.events import Event
-from pairgossip.peer.protocol.sealing import SealedPair, padded_size
-from pairgossip.peer.service.zenoh_link import (
+from pairgossip.peer.links.zenoh_link import (
     _LONGEST_CLOSING,
     _SLACK,
     OnFrame,
@@ -33,6 +31,8 @@ from pairgossip.peer.service.zenoh_link import (
     inbox_of,
     key_between,
 )
+from pairgossip.peer.protocol.events import Event
+from pairgossip.peer.protocol.sealing import SealedPair, padded_size
 
 if TYPE_CHECKING:
     from zenoh import Config, Sample

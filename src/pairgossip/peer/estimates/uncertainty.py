@@ -36,6 +36,7 @@ import msgspec
 import numpy as np
 
 from pairgossip.arrays import FloatArray
+from pairgossip.peer.estimates.errors import fewest_exchanges, have_met
 from pairgossip.peer.protocol.rules import (
     AdaptiveAveraging,
     DualAveraging,
@@ -45,7 +46,6 @@ from pairgossip.peer.protocol.rules import (
     WeightedMixing,
 )
 from pairgossip.peer.protocol.state import Node, State
-from pairgossip.peer.service.errors import fewest_exchanges, have_met
 from pairgossip.peer.specification.tables import Stop
 
 _MOST_BATCHES = 32

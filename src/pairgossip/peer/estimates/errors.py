@@ -21,10 +21,10 @@ from pairgossip.inference.answer import Law, interval
 from pairgossip.peer.protocol.rules import StatisticRule, WeightedMixing
 
 if TYPE_CHECKING:
+    from pairgossip.peer.estimates.uncertainty import Uncertainty
     from pairgossip.peer.identity.members import PeerContext
     from pairgossip.peer.protocol.context import Context
     from pairgossip.peer.protocol.state import State
-    from pairgossip.peer.service.uncertainty import Uncertainty
 
 _LEVEL = 0.95
 """Confidence level of all intervals of peers."""
@@ -75,7 +75,7 @@ def errors_of(
     averages, total, privacy = readout_of(context, state), None, None
     if (kernel := context.agreed.debiased) is not None:
         # Only here, so that nothing of privacy is loaded into a small device.
-        from pairgossip.peer.service.privacy_noise import bound_noise
+        from pairgossip.peer.estimates.privacy_noise import bound_noise
 
         rows = sum(context.present_rows.values())
         privacy = bound_noise(kernel, rows, context.agreed.target, averages)

@@ -1,0 +1,1 @@
+"""How sure the estimate of a peer is whose rows travel."""
