@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairgossip.errors import InputError
 from pairgossip.pages.page import Facts, Heading, Paragraph, Table, show
+from pairgossip.peer.specification.canonical_text import decode_spec
 from pairgossip.study.service.asking import read_question_text
 from pairgossip.study.service.reading import StudyReading, explain
 from pairgossip.study.service.requests import Accept, AnyRequest, Ask, Refuse, Reply, Withdraw
@@ -97,6 +98,7 @@ class Peer:
         expires: float = _WEEK,
         corrects: int | None = None,
         visible: bool = False,
+        rows_travel: bool = False,
     ) -> Asked:
         """Ask all members the question of a specification.
 
@@ -112,10 +114,18 @@ class Peer:
             The number of a question whose data were corrected since.
         visible
             Accept that others can compute totals of this peer's rows by subtracting tables.
+        rows_travel
+            Let this peer's rows travel to the machines of all members, if the question needs it.
         """
+        text = read_question_text(spec)
+        if not rows_travel and not decode_spec(text).is_sums:
+            raise InputError(
+                "For this question the rows of this peer travel to the machines of all members: "
+                "pass rows_travel=True if they may."
+            )
         corrected = None if corrects is None else self._study.question(corrects).name
         until = int(time.time() + expires)
-        reply = self._send(Ask(read_question_text(spec), until, fresh, corrected, visible))
+        reply = self._send(Ask(text, until, fresh, corrected, visible))
         assert reply.number is not None
         return Asked(self._study, reply.number)
 
@@ -132,7 +142,7 @@ class Peer:
         self._send(Withdraw(self._study.question(number).name, because))
 
     def disclosed(self, *, verify: bool = False) -> Sequence[Entry]:
-        """Return everything that has ever left this machine; with ``check``, check the record."""
+        """Return everything that has ever left this machine; with ``verify``, check the record."""
         if verify:
             self._study.verify_disclosures()
         return self._study.disclosures()

@@ -333,6 +333,14 @@ def test_python_asks_only_a_peer_that_runs(ann: Site, tmp_path: Path) -> None:
     assert Requests(ann.folder).count() == 0 and Peer(ann.folder).members == []
 
 
+def test_python_lets_rows_travel_only_if_it_is_told(ann: Site, tmp_path: Path) -> None:
+    (tmp_path / "rows.toml").write_text('algorithm.name = "exchange"\n' + SPEC)
+    with pytest.raises(InputError, match=r"rows of this peer travel to .*: pass rows_travel=True"):
+        Peer(ann.folder).ask(tmp_path / "rows.toml")
+    with pytest.raises(InputError, match="does not run: start it"):
+        Peer(ann.folder).ask(tmp_path / "rows.toml", rows_travel=True)
+
+
 @pytest.mark.parametrize(("text", "seconds"), [("7d", 604_800), ("12h", 43_200), ("30m", 1_800)])
 def test_durations(text: str, seconds: int) -> None:
     assert read_duration(text) == seconds

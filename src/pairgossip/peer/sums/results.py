@@ -201,7 +201,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             least = LEAST_MEMBERS if self.least_cell is None else LEAST_SITES
             said = f"of rows added since, since fewer than {least} members add any"
             if self.table is None:
-                said = f"since the rows of fewer than {least} members are enough: there is no value"
+                said = f"since fewer than {least} members have enough rows: there is no value"
             facts.append(("no table", said))
         if (self.batches or 1) > 1:
             said = "added up; each row counts once, and those of members that have left stay"
