@@ -21,11 +21,11 @@ from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.ledger import account_of
 from pairgossip.peer.protocol.state import State
 from pairgossip.peer.specification.spec import parse_spec, read_spec
+from pairgossip.peer.storage.accounting import accounts
 from pairgossip.peer.storage.folder import Home
 from pairgossip.peer.storage.growth import request_growth
 from pairgossip.peer.storage.home import create_home
 from pairgossip.peer.storage.journal import SqliteJournal
-from pairgossip.peer.storage.kept_ledgers import accounts
 from pairgossip.peer.storage.rows import contributed_rows, read_copy
 from tests.peer import crashing_init
 from tests.peer.homes import GINI

@@ -321,7 +321,7 @@ def _read_same(rows: RowsOptions) -> tuple[tuple[str, ...], ...]:
 def _tell_made(made: Home, leaves: Sequence[str]) -> None:
     """Say what was made, what leaves this machine and was not said yet, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.peer.storage.kept_ledgers import accounts
+    from pairgossip.peer.storage.accounting import accounts
     from pairgossip.peer.storage.row_keeping import count_latest
 
     tell(f"Made {made.folder} with {format_count(count_latest(made), 'row')}.")

@@ -219,7 +219,7 @@ def _privacy(seen: PeerSnapshot, status: Status) -> list[tuple[str, str]]:
 
 
 def _budgets(home: Home) -> dict[str, dict[str, str]]:
-    from pairgossip.peer.storage.kept_ledgers import accounts
+    from pairgossip.peer.storage.accounting import accounts
 
     return {
         ledger: {"problem": str(account)}

@@ -1,4 +1,7 @@
-"""How what rows tell is accounted for: not at all, or as reports that are drawn once."""
+"""How what rows tell is accounted for: not at all, or as reports that are drawn once, by ledgers.
+
+A peer's folder has a list of the ledgers that account for its rows.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,22 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
 import numpy as np
 
+from pairgossip import files
 from pairgossip.errors import InputError
+from pairgossip.files import write_json_file
 from pairgossip.peer.specification.kinds import ReportsSpec
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.storage.kept_ledgers import note_ledger
 
 if TYPE_CHECKING:
+    from pairgossip.peer.bookkeeping.ledger import Account
     from pairgossip.peer.storage.folder import Home
     from pairgossip.peer.storage.rows import SiteRows
+
+_LARGEST_LIST = 1 << 20
+"""Bytes of the list of a peer's ledgers."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,8 @@ class _ReportAccounting(Accounting):
 
     def note(self, home: Home) -> None:
         """Keep in a peer's folder which ledger accounts for its rows."""
-        note_ledger(home, self.data, self.ledger)
+        ledgers = [*noted_ledgers(home), str(self._place)]
+        write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(ledgers))})
 
 
 def accounting_of(
@@ -97,3 +107,28 @@ def accounting_of(
     if isinstance(spec, ReportsSpec):
         return _ReportAccounting(spec, data, ledger, budget)
     return Accounting(spec, data, ledger, budget)
+
+
+def accounts(home: Home) -> dict[str, Account | InputError]:
+    """Return what has been spent by each ledger of a peer, or why that cannot be told."""
+    from pairgossip.peer.bookkeeping.ledger import account_of
+
+    by_path: dict[str, Account | InputError] = {}
+    for path in noted_ledgers(home):
+        try:
+            by_path[path] = account_of(Path(path))
+        except InputError as problem:
+            by_path[path] = problem
+    return by_path
+
+
+class _Ledgers(msgspec.Struct, forbid_unknown_fields=True):
+    ledgers: tuple[str, ...]
+
+
+def noted_ledgers(home: Home) -> tuple[str, ...]:
+    """Return the paths of a peer's ledgers."""
+    if not home.ledgers.exists():
+        return ()
+    description = "a list of ledgers: remove it"
+    return files.read_struct(home.ledgers, _LARGEST_LIST, _Ledgers, description).ledgers

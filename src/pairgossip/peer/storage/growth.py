@@ -24,9 +24,8 @@ from pairgossip.errors import InputError
 from pairgossip.files import sync
 from pairgossip.peer.identity.identity import write_new
 from pairgossip.peer.protocol.messages import Rows
-from pairgossip.peer.storage.accounting import accounting_of
+from pairgossip.peer.storage.accounting import accounting_of, noted_ledgers
 from pairgossip.peer.storage.folder import Home
-from pairgossip.peer.storage.kept_ledgers import noted_ledgers
 from pairgossip.peer.storage.row_keeping import (
     check_added,
     count_latest,
