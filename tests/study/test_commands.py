@@ -323,7 +323,7 @@ def test_commands_of_studies_refuse_the_folders_of_runs(tmp_path: Path) -> None:
     site = object.__new__(Site)
     site.folder = home.folder
     code, _, err = site.attempt("questions")
-    assert code == 2 and "is the folder of a single run, which takes no questions" in err
+    assert code == 2 and "is the folder of a single network, which takes no questions" in err
 
 
 def test_python_asks_only_a_peer_that_runs(ann: Site, tmp_path: Path) -> None:

@@ -219,8 +219,14 @@ def test_what_no_register_knows_is_said(old: Home, source: Path, spec: str, sent
     ("change", "sentence"),
     [
         (lambda home: shutil.rmtree(home.folder), r"There is no folder .*old: check the path that"),
-        (lambda home: home.peer.unlink(), r"old is not the folder of a peer of one run: let --fro"),
-        (lambda home: home.spec.unlink(), r"old is not the folder of a peer of one run: let --fro"),
+        (
+            lambda home: home.peer.unlink(),
+            r"old is the folder of no peer of a single network or of",
+        ),
+        (
+            lambda home: home.spec.unlink(),
+            r"old is the folder of no peer of a single network or of",
+        ),
         (lambda home: home.data.unlink(), r"data\.csv is missing in .*old: restore it"),
         (lambda home: home.cert.unlink(), r"cert\.pem is missing in .*old: restore it"),
         (lambda home: home.key.chmod(0o644), r"Others can read the key .*: run chmod 600 "),

@@ -36,7 +36,7 @@ def examine_peer(folder: Path) -> Iterator[Finding]:
     from pairgossip.study.site.folder import is_study, open_study
 
     if not is_study(folder) and Home(folder).peer.is_file():
-        sentence = "This is the peer of a single run, and only members of studies are checked."
+        sentence = "This is the peer of a single network, and only members of studies are checked."
         advice = f"Look at its state: pairgossip peer status --home {folder}"
         yield Finding(str(folder), "look", sentence, advice)
         return

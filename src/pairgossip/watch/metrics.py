@@ -22,10 +22,10 @@ _LARGEST_ANSWER = 1 << 20
 
 
 class _Kind(msgspec.Struct):
-    """The key that distinguishes peers of single runs from members of studies."""
+    """The key that distinguishes peers of single networks from members of studies."""
 
     exchanges: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    """Counted by peers of single runs alone."""
+    """Counted by peers of single networks alone."""
 
 
 _KIND = msgspec.json.Decoder(_Kind | None)

@@ -36,7 +36,7 @@ def find_home(folder: Path | None) -> Home:
 
     found = find_folder(folder)
     if is_study(found):
-        raise InputError(f"{found} is a study's: this command is for the peers of single runs.")
+        raise InputError(f"{found} is a study's: this command is for peers of single networks.")
     return open_home(found)
 
 

@@ -162,8 +162,8 @@ def init_command(
         Do not wait for the disk at every exchange: faster, but a loss of power may then make it
         necessary to evict this peer.
     from_
-        The folder of a peer of one run, of pairgossip 0.2 too, which is left as it is: a member
-        of a study takes its name, key and certificate, its settings, and what it has released.
+        The folder of a peer of a single network or of pairgossip 0.2, left as it is: a member of
+        a study takes its name, key and certificate, its settings, and what it has released.
     """
     if spec is None:
         from pairgossip.peer.identity.relays import read_relay

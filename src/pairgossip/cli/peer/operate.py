@@ -73,8 +73,8 @@ def add_command(
 ) -> int:
     """Add rows to a peer, or to a member of a study.
 
-    A study counts them in questions from then on, and nobody starts again. In a single run all
-    members start again, with these rows among theirs.
+    A study counts them in questions from then on, and nobody starts again. In a single network
+    all members start again, with these rows among theirs.
 
     The others hear of it by themselves, and know from then on how many rows this peer has: rounded
     down to tens in a study. What was found until then is kept. Rows can be added as often as

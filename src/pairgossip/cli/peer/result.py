@@ -93,7 +93,9 @@ def result_command(
         )
     else:
         if number is not None:
-            raise InputError("A question's number is for a study, and this is the peer of one run.")
+            raise InputError(
+                "A question's number is for a study, and this peer is of a single network."
+            )
         if reading.is_asked or json is not None or html is not None or out is None:
             raise InputError(
                 "Only the answers of a study are signed by all members and read from a table, and "

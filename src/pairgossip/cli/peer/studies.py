@@ -35,7 +35,7 @@ def read_study(home: Path | None) -> StudyReading:
     folder = find_folder(home)
     if folder.is_dir() and not is_study(folder):
         raise InputError(
-            f"{folder} is the folder of a single run, which takes no questions: make one of a "
+            f"{folder} is the folder of a single network, which takes no questions: make one of a "
             "study with peer init --name and --source, without --spec."
         )
     return StudyReading(folder)

@@ -1,4 +1,4 @@
-"""The folder of a peer of one run, of which a member of a study is made.
+"""Making a member of a study of the folder of a single network's peer, or of an earlier version's.
 
 A member takes who the peer is, and what its operator has decided that still means something. What
 the peer has told of its rows must not be forgotten. A run on tables has noted it in registers, and
@@ -149,13 +149,14 @@ class OldFolder:
 
 
 def read_old_folder(folder: str | PathLike[str]) -> OldFolder:
-    """Read the folder of a peer of one run, or say why nothing can be taken from it."""
+    """Read such a folder, or say why nothing can be taken from it."""
     home = Home(folder)
     if not home.folder.is_dir():
         raise InputError(f"There is no folder {home.folder}: check the path that --from names.")
     if not home.peer.is_file() or not home.spec.is_file():
         raise InputError(
-            f"{home.folder} is not the folder of a peer of one run: let --from name one."
+            f"{home.folder} is the folder of no peer of a single network or of pairgossip 0.2: let "
+            "--from name one."
         )
     if home.is_running():
         raise InputError(f"The peer in {home.folder} is running: stop it first.")

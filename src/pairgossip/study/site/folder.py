@@ -67,7 +67,7 @@ class StudyHome:
 
 
 def is_study(folder: str | PathLike[str]) -> bool:
-    """Return whether a folder is that of a member of a study, and not of a single run."""
+    """Return whether a folder is that of a study's member, and not of a single network's peer."""
     return StudyHome(folder).database.exists()
 
 
