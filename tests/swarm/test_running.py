@@ -94,7 +94,7 @@ def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_folder_nowhere(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^Cannot make .*No such file or directory"):
+    with pytest.raises(InputError, match=r"^There is no folder .*: make it first\.$"):
         run(tmp_path / "a" / "b", SwarmOptions())
 
 
