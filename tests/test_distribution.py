@@ -37,12 +37,6 @@ IMPORTED = re.compile(
 )
 NOT_BUILT = {"__pycache__", ".ruff_cache", ".mypy_cache", "_build", "generated", "auto_examples"}
 
-SPEC = """kernel = "gini"
-columns = ["income"]
-[ranges]
-income = [0, 10000]
-"""
-
 
 class Built:
     """Wheel and sdist, and the wheel that is made of the sdist."""
@@ -222,9 +216,8 @@ def test_the_wheel_runs_where_nothing_else_is(built: Built, tmp_path: Path) -> N
 
 def run_a_peer(here: Installed) -> None:
     here.run("dataset engel --out incomes.csv")
-    (here.folder / "gini.toml").write_text(SPEC, encoding="utf-8")
-    said = here.run("peer init --name clinic-a --data incomes.csv --spec gini.toml --yes")
-    assert "Made clinic-a with 235 rows." in said
+    said = here.run("peer init --name clinic-a --source incomes.csv --rehearsal --yes")
+    assert "235 rows" in said
     assert f"ExecStart={here.bin / 'pairgossip'} peer run --home" in here.run("peer unit")
     said = here.run("estimate incomes.csv --column income --kernel gini", code=1)
     assert "needs joblib, which is not installed: pip install 'pairgossip[lab]'." in said

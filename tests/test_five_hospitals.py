@@ -99,7 +99,7 @@ class Desk:
         if what == "status":
             self._wait(lambda: len(self._peers) == _count_listed(home / "status.json"))
         elif number and what != "result":
-            self._wait((home / "questions" / f"{number}.json").exists)
+            self._wait(lambda: _has_yes(home / "questions" / f"{number}.json"))
         elif what != "accept":
             self._wait(lambda: _is_answered(home / "questions" / f"{number or 1}.json"))
 
@@ -125,6 +125,11 @@ def _count_listed(status: Path) -> int:
     if not status.exists():
         return 0
     return sum(one["is_listed"] for one in json.loads(status.read_bytes())["members"])
+
+
+def _has_yes(question: Path) -> bool:
+    """Return whether a question is there with the yes of the member that asks it."""
+    return question.exists() and bool(json.loads(question.read_bytes())["yeses"])
 
 
 def _is_answered(question: Path) -> bool:

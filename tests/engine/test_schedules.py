@@ -267,7 +267,7 @@ def test_refusals(settings: dict[str, Any], sentence: str) -> None:
 
 
 def test_collecting_too_many_rows_is_refused() -> None:
-    with pytest.raises(InputError, match="up to 4,000"):
+    with pytest.raises(InputError, match="for at most 4,000 rows"):
         pg.estimate(np.arange(5_000.0), "gini", "cycle", method="collect")
 
 

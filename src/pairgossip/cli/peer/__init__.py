@@ -34,7 +34,11 @@ with theirs, and runs. Members of a study stay together: each may ask all others
 one question after the other. No row leaves its machine where the answer can be
 computed from sums over the rows of all members, and all members learn these sums.
 peer questions says what would leave, and peer accept agrees to it.
-For example:
+
+With a specification peer init makes the peer of a single network instead, where
+rows travel from member to member, or with a table [privacy] randomized reports of
+them, until every peer has the answer (algorithm.name = "exchange").
+For example, a study, then a network:
 
     pairgossip peer init --name hospital-1 --source admissions.parquet
     pairgossip peer invite > hospital-1.txt
@@ -44,10 +48,6 @@ For example:
     pairgossip peer questions
     pairgossip peer accept 1
     pairgossip peer result 1 --html result.html
-
-With a specification peer init makes the peer of a single network instead, where
-rows travel from member to member, or with a table [privacy] randomized reports of
-them, until every peer has the answer (algorithm.name = "exchange"):
 
     pairgossip peer init --name clinic-a --data scores.csv --spec exchange.toml
     pairgossip peer invite --address tls/clinic-a.example:7447 > clinic-a.txt
