@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -131,7 +132,7 @@ class Auditor:
             self._check_table(record.member, record.question, read_table(record.public))
 
     def _check_list_of(self, member: Member, record: Assent | Never) -> None:
-        """Whoever has signed a list signs another only if somebody will never sign the first."""
+        """Whoever has signed a list signs one only after it, or if somebody will never sign it."""
         refused = record.list if isinstance(record, Never) else None
         signed = [
             one.list
@@ -145,9 +146,31 @@ class Auditor:
             return
         new = record.list
         alive = [one for one in signed if one.digest not in refused_lists and one != new]
-        if any(one.parent == new.parent for one in alive):
+        if not all(self._leads(one, new) for one in alive):
             raise Violated(f"{member.id} signs two lists that may both come to exist")
         self._check_changes(member, new)
+
+    def _leads(self, one: MemberList, new: MemberList) -> bool:
+        """Return whether a list is another one, or comes before it."""
+        here: MemberList | None = new
+        while here is not None and here != one:
+            here = self._lists.get(here.parent)
+        return here == one
+
+    def _check_rivals(self) -> None:
+        """Of two lists that all have signed, one leads to the other: there is one study."""
+        signed = defaultdict[bytes, set[str]](set)
+        for record in self.records.values():
+            if isinstance(record, Assent):
+                signed[record.list.digest].add(record.member)
+        lists = [self._lists[digest] for digest in signed]
+        exist = [one for one in lists if signed[one.digest] | self._world.liars >= set(one.ids)]
+        for one, two in itertools.combinations(exist, 2):
+            both = set(one.ids) & set(two.ids) - self._world.liars
+            forgetful = {who for who in both if self._world.members[who].was_restored}
+            is_line = self._leads(one, two) or self._leads(two, one)
+            if not is_line and not (both and both == forgetful):
+                raise Violated(f"two rival lists exist: {one.ids} and {two.ids}")
 
     def _check_changes(self, member: Member, new: MemberList) -> None:
         """A list changes only what operators have decided, and evicts one member at most."""
@@ -388,6 +411,7 @@ class Auditor:
 
     def check_end(self) -> None:
         """Check what must hold once nothing is open."""
+        self._check_rivals()
         for question, members in self._ended.items():
             if self._finished[question] and members:
                 raise Violated(f"{members} ended what {self._finished[question]} finished")

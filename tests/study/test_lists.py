@@ -4,7 +4,15 @@ import pytest
 from msgspec.structs import replace
 
 from pairgossip.errors import InputError
-from pairgossip.study.protocol.records import Assent, MemberList, encode
+from pairgossip.study.protocol.records import (
+    NO_DIGEST,
+    AnyRecord,
+    Assent,
+    MemberList,
+    Never,
+    decode,
+    encode,
+)
 from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, exchange, found
 
@@ -220,3 +228,98 @@ def test_a_newcomer_with_an_old_invitation_joins_by_its_new_one() -> None:
     nodes[1].do(nodes[1].study.propose())
     exchange(everybody, contacts=6)
     assert ids_of(everybody) == {tuple(node.id for node in everybody)}
+
+
+def sign(node: Node, new: MemberList) -> None:
+    """Let a member sign a list, whatever its rules say."""
+    node.do(node.study.lists._sign(new))
+
+
+def list_of(nodes: list[Node], parent: bytes = NO_DIGEST) -> MemberList:
+    return MemberList(parent, tuple(node.card for node in nodes))
+
+
+def hear(node: Node, *records: AnyRecord) -> None:
+    """Let a member take records from those that have signed them."""
+    for one in records:
+        node.do(node.study.receive(one.member, encode_frame(Give((encode(one),))), 1))
+
+
+def said_of(node: Node, kind: type[AnyRecord], new: MemberList) -> list[AnyRecord]:
+    """Return what a member has said of a list."""
+    records = [decode(kept.content) for kept in node.records.values()]
+    mine = [one for one in records if isinstance(one, kind) and one.member == node.id]
+    named = [(getattr(one.list, "digest", one.list), one) for one in mine]
+    return [one for digest, one in named if digest == new.digest]
+
+
+def test_a_study_is_not_founded_twice_along_two_lines() -> None:
+    """Two first lists are pending, and a member has signed what follows one of them."""
+    founders = [Node(number) for number in range(6)]
+    accept_each_other(founders)
+    one, two = list_of(founders[:5]), list_of(founders)
+    after = list_of(founders[:4], one.digest)
+    first = founders[0]
+    first.study.lists.may_sign = True  # as once it has heard another out
+    for new in (one, after):
+        sign(first, new)
+    rival = list_of([founders[0], *founders[2:]], two.digest)
+    others = founders[1:]
+    hear(first, *(node.study._desk.sign(Assent(member=node.id, list=two)) for node in others))
+    hear(first, *(node.study._desk.sign(Assent(member=node.id, list=rival)) for node in others[1:]))
+    assert not said_of(first, Assent, two)
+    assert not said_of(first, Assent, rival)
+    dead = Never(member="m01", parent=one.parent, list=one.digest)
+    hear(first, founders[1].study._desk.sign(dead))
+    assert not said_of(first, Assent, two)  # what follows the dead list may have been signed by all
+    late = Never(member="m02", parent=after.parent, list=after.digest)
+    hear(first, founders[2].study._desk.sign(late))
+    assert said_of(first, Assent, two)
+
+
+def test_two_lists_that_founders_propose_at_once_come_to_one() -> None:
+    nodes = [Node(number) for number in range(5)]
+    accept_each_other(nodes[:4])
+    for node in nodes[:2]:
+        node.do(node.study.propose())
+    accept_each_other(nodes)
+    for node in nodes[2:]:
+        node.do(node.study.propose())
+    exchange(nodes, contacts=6)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+
+
+def test_a_newcomer_that_began_a_study_of_its_own_joins() -> None:
+    nodes = found(4)
+    everybody = [*nodes, Node(4)]
+    accept_each_other(everybody)
+    new = everybody[-1]
+    new.do(new.study.propose())
+    own = list_of(everybody)
+    assert said_of(new, Assent, own)
+    nodes[1].do(nodes[1].study.propose())
+    exchange(everybody, contacts=6)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}
+    assert new.study.members is not None
+    assert new.study.members.parent == list_of(nodes).digest
+
+
+def test_what_follows_a_dead_list_binds_whoever_has_signed_it() -> None:
+    nodes = found(6)
+    first = nodes[0]
+    here = list_of(nodes)
+    dead = list_of(nodes[:5], here.digest)
+    after = list_of(nodes[:4], dead.digest)
+    sign(first, dead)
+    sign(first, after)
+    never = Never(member="m04", parent=here.digest, list=dead.digest)
+    hear(first, nodes[4].study._desk.sign(never))
+    assert first.study.lists.head == after.digest
+    first.do(first.study.evict("m02"))
+    rival = list_of([nodes[k] for k in (0, 1, 3, 4, 5)], here.digest)
+    hear(first, nodes[1].study._desk.sign(Assent(member="m01", list=rival)))
+    assert not said_of(first, Assent, rival)
+    hear(nodes[1], *said_of(first, Assent, dead), nodes[4].study._desk.sign(never))
+    exchange(nodes[:2])
+    assert said_of(nodes[1], Never, after)
+    assert said_of(first, Assent, rival)

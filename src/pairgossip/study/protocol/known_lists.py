@@ -98,11 +98,19 @@ class KnownLists:
     @property
     def _past(self) -> dict[bytes, None]:
         """The digests of the present list and of those before it, as far as they are known."""
-        here, past = self.current, dict[bytes, None]()
-        while here is not None:
-            past |= {here.digest: None, here.parent: None}
-            here = self.known.get(here.parent)
-        return past
+        line = [] if self.current is None else self._line(self.current)
+        return dict.fromkeys(digest for one in line for digest in (one.digest, one.parent))
+
+    def _line(self, new: MemberList) -> list[MemberList]:
+        """Return a list and those before it, the last first, as far as they are known."""
+        line = [new]
+        while (before := self.known.get(line[-1].parent)) is not None:
+            line.append(before)
+        return line
+
+    def _leads(self, one: MemberList, new: MemberList) -> bool:
+        """Return whether a list is another one, or comes before it."""
+        return any(before.digest == one.digest for before in self._line(new))
 
     def _known_card(self, member: str) -> Card | None:
         if member == self.card.id:
@@ -196,12 +204,31 @@ class KnownLists:
     @property
     def head(self) -> bytes:
         """The last list that this member has signed and that is not dead, or the present one."""
-        here = NO_DIGEST if self.current is None else self.current.digest
-        waiting = [one for one in self._signed_here(here) if not self.is_dead(one.digest)]
-        while waiting:
-            here = waiting[0].digest
-            waiting = [one for one in self._signed_here(here) if not self.is_dead(one.digest)]
-        return here
+        last = max(self.ahead, key=lambda one: len(self._line(one)), default=self.current)
+        return NO_DIGEST if last is None else last.digest
+
+    @property
+    def ahead(self) -> list[MemberList]:
+        """Lists after the present one that are signed here and not dead: each leads to the next."""
+        here, mine, past = self.current, self.card.id, self._past
+        return [
+            one
+            for digest, one in self.known.items()
+            if digest not in past and self._said("assent", digest, mine)
+            if not self.is_dead(digest) and (here is None or self._leads(here, one))
+        ]
+
+    @property
+    def pending(self) -> list[MemberList]:
+        """Lists with this member that do not exist yet and are not dead, whatever they follow."""
+        mine, past = self.card.id, self._past
+        waiting = [
+            one
+            for digest, one in self.known.items()
+            if digest not in past and mine in one.ids
+            if not self.is_dead(digest) and not self.exists(digest)
+        ]
+        return sorted(waiting, key=self._rank)
 
     @property
     def proposals(self) -> tuple[MemberList, ...]:

@@ -4,16 +4,19 @@ Theory of operation
 -------------------
 A list names its parent, and exists once all of its members have signed it: these are all newcomers,
 and all members of the parent but those that leave or are evicted. There is no vote and no leader. A
-member signs one list after a parent. So two lists that both exist and follow the same parent have
-no honest member in common.
+list may follow one that is still pending: so a newcomer that never signs can be evicted.
 
-If two lists are proposed at once, neither is signed by all. A member that has not signed a list may
-declare that it never will (`Never`): then the list is dead, and members that have signed it are
-free to sign another. Of two pending lists, one goes first, and members that have signed it declare
-so for the other: first one that leaves a member out, then the longest, then the lowest digest.
+A member that has not signed a list may declare that it never will (`Never`): then the list is dead.
+A member signs a list only if all lists that it has signed before, and that are not dead, lead to
+it. So of two lists that both exist and have an honest member in common, one leads to the other,
+whatever their parents are: those that it has signed form one line, but for the dead ones.
 
-A list may also follow a pending one, if it evicts a member that has not signed that: all others
-have signed both, so no third list can come to exist beside them.
+If two lists are proposed at once, neither is signed by all. One of them goes first, and members
+that have signed it declare `Never` for the other: then those that have signed that are free. First
+goes one that leaves a member out, then the longest, then the lowest digest. Of two lists with other
+parents, those are compared at which their lines part. A member also gives up a list that follows a
+dead one, or that does not follow its present one, as the list of a newcomer that meant to begin a
+study of its own.
 
 A member signs by itself the decisions of its operator: the accepted cards, and the evicted members.
 One successor makes one kind of change, and evicts one member at most.
@@ -137,7 +140,7 @@ class Lists(KnownLists):
     def sign_what_is_decided(self) -> list[Action]:
         """Sign a pending list of the operator's decisions; give up others."""
         actions = [*self._forget_left(), *self._leave_still()]
-        for new in self.proposals if self.may_sign else ():
+        for new in self.pending if self.may_sign else ():
             if self._may_sign(new):
                 actions += self._sign(new)
             elif self._is_beaten(new):
@@ -188,33 +191,60 @@ class Lists(KnownLists):
         return actions
 
     def _is_beaten(self, new: MemberList) -> bool:
-        """Return whether this member has signed another list that goes before a pending one.
+        """Return whether this member can never sign a pending list, and says so.
 
         A newcomer also gives up lists with another card of it, from an old invitation.
         """
         mine = self.card.id
-        if mine not in new.ids or mine in self.signers(new.digest) | self.refusers(new.digest):
+        if mine in self.signers(new.digest) | self.refusers(new.digest):
             return False
         if self.current is None and new.cards[mine] != self.card:
             return True
-        others = [one for one in self._signed_here(new.parent) if not self.is_dead(one.digest)]
-        return any(self._rank(one) < self._rank(new) for one in others)
+        if self.is_dead(new.parent) or self._is_beside(new):
+            return True
+        return any(self._goes_before(one, new) for one in self.ahead)
+
+    def _is_beside(self, new: MemberList) -> bool:
+        """Return whether a list is known not to follow the present one."""
+        if self.current is None or self._leads(self.current, new):
+            return False
+        return self._line(new)[-1].parent in {NO_DIGEST, *self._past}
+
+    def _goes_before(self, one: MemberList, new: MemberList) -> bool:
+        """Return whether a list that is signed here goes before another, where their lines part."""
+        ours, theirs = self._line(one), self._line(new)
+        shared = {here.digest for here in ours} & {here.digest for here in theirs}
+        if one.digest in shared or new.digest in shared:
+            return False
+        first = [here for here in ours if here.digest not in shared][-1]
+        other = [here for here in theirs if here.digest not in shared][-1]
+        is_fork = first.parent == other.parent and not self.is_dead(first.digest)
+        return is_fork and self._rank(first) < self._rank(other)
 
     def _may_sign(self, new: MemberList) -> bool:
         """Return whether a list has the operator's decisions, and follows the last one signed.
 
         A newcomer signs any list whose members its operator has all accepted.
         """
-        if self.is_dead(new.digest) or not is_in_order(new):
+        if self.is_dead(new.digest) or self.is_dead(new.parent) or not is_in_order(new):
             return False
         if self.card.id in self.signers(new.digest) | self.refusers(new.digest):
             return False
-        if any(not self.is_dead(one.digest) for one in self._signed_here(new.parent)):
+        if not all(self._leads(one, new) for one in self.ahead):
             return False
-        if self.current is None and new.parent != NO_DIGEST:
+        if self._is_newcomer(new):
             wanted = {**self.accepted, self.card.id: self.card}
             return all(wanted.get(one.id) == one for one in new.members)
         return new.parent == self.head and self._is_decided(new, self.known.get(new.parent))
+
+    def _is_newcomer(self, new: MemberList) -> bool:
+        """Return whether a list takes this member into a study, or follows one that does."""
+        if self.current is not None or new.parent == NO_DIGEST:
+            return False
+        before = [self.card.id in one.ids for one in self._line(new)[1:]]
+        if new.parent == self.head:
+            return not all(before)
+        return not before or not before[0]
 
     def _is_decided(self, new: MemberList, parent: MemberList | None) -> bool:
         """Return whether all changes are the operator's."""
