@@ -10,7 +10,6 @@ from pairgossip.study.protocol.records import (
     Assent,
     MemberList,
     Never,
-    decode,
     encode,
 )
 from pairgossip.study.protocol.spreading import Give, encode_frame
@@ -245,12 +244,10 @@ def hear(node: Node, *records: AnyRecord) -> None:
         node.do(node.study.receive(one.member, encode_frame(Give((encode(one),))), 1))
 
 
-def said_of(node: Node, kind: type[AnyRecord], new: MemberList) -> list[AnyRecord]:
+def said_of(node: Node, kind: type[Assent] | type[Never], new: MemberList) -> list[Assent | Never]:
     """Return what a member has said of a list."""
-    records = [decode(kept.content) for kept in node.records.values()]
-    mine = [one for one in records if isinstance(one, kind) and one.member == node.id]
-    named = [(getattr(one.list, "digest", one.list), one) for one in mine]
-    return [one for digest, one in named if digest == new.digest]
+    slot = new.digest, kind.__name__.lower(), 0, node.id
+    return [held.record for held in node.study._desk.store.said(NO_DIGEST, slot)]
 
 
 def test_a_study_is_not_founded_twice_along_two_lines() -> None:
