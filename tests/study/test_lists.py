@@ -301,6 +301,22 @@ def test_a_newcomer_that_began_a_study_of_its_own_joins() -> None:
     assert new.study.members.parent == list_of(nodes).digest
 
 
+def test_a_newcomer_gives_up_no_invitation_for_a_list_of_its_own() -> None:
+    """Its own list is longer than the first list of the others, which it is not on."""
+    nodes = [Node(number) for number in range(4)]
+    founders, new = nodes[:3], nodes[3]
+    accept_each_other(founders)
+    for node in founders:
+        node.do(node.study.propose())
+    accept_each_other(nodes)
+    for node in nodes:
+        node.do(node.study.propose())
+    exchange(nodes)
+    assert ids_of(nodes) == {tuple(node.id for node in nodes)}
+    assert new.study.members is not None
+    assert new.study.members.parent == list_of(founders).digest
+
+
 def test_what_follows_a_dead_list_binds_whoever_has_signed_it() -> None:
     nodes = found(6)
     first = nodes[0]

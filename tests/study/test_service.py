@@ -518,7 +518,11 @@ def test_who_has_left_is_told_so(tmp_path: Path, homes: list[StudyHome]) -> None
     dora = StudyReading(homes[3])
     with running(*homes):
         until(lambda: (signed := dora.signed_list()) and len(signed.list.members) == 4, "a list")
-        dora.requests.write(Leave())
+        keys = [dora.requests.write(Leave(is_visible)) for is_visible in (False, True)]
+        first, again = (dora.requests.wait(key, 60) for key in keys)
+        assert first is not None and again is not None
+        assert first.sentence.startswith("Asked all others")
+        assert "what it said then of its totals stays" in again.sentence
         until(lambda: any("left this peer out" in one for one in dora.problems()), "it is told")
         status = dora.status()
         assert status is not None

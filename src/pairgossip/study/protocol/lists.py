@@ -218,8 +218,10 @@ class Lists(KnownLists):
             return False
         first = [here for here in ours if here.digest not in shared][-1]
         other = [here for here in theirs if here.digest not in shared][-1]
-        is_fork = first.parent == other.parent and not self.is_dead(first.digest)
-        return is_fork and self._rank(first) < self._rank(other)
+        if first.parent != other.parent or self.is_dead(first.digest):
+            return False
+        # Whether a list is given up at which their lines part, its own members decide.
+        return self.card.id in other.ids and self._rank(first) < self._rank(other)
 
     def _may_sign(self, new: MemberList) -> bool:
         """Return whether a list has the operator's decisions, and follows the last one signed.

@@ -35,6 +35,11 @@ from pairgossip.text import format_count, join_names
 CarryOut = Callable[[Sequence[Action]], None]
 _ROOM = "operator"
 """The room of notes on requests that are carried out, and on the question of a request."""
+_ASKED_TO_LEAVE = "Asked all others to leave this peer out of the next list."
+_LEAVES_ALREADY = (
+    "This peer has already asked to be left out, and what it said then of its totals stays: the "
+    "others have yet to sign a list without it."
+)
 
 
 class Operator:
@@ -55,8 +60,9 @@ class Operator:
                 act(self._study.evict(member))
                 return Reply("Signed a list without that member: all others must, too.")
             case Leave(totals_visible):
-                act(self._study.leave(totals_visible=totals_visible))
-                return Reply("Asked all others to leave this peer out of the next list.")
+                actions = self._study.leave(totals_visible=totals_visible)
+                act(actions)
+                return Reply(_ASKED_TO_LEAVE if actions else _LEAVES_ALREADY)
             case Draft(text, is_fresh):
                 return self._describe(self._draft(text, is_fresh=is_fresh))
             case Accept():
