@@ -19,7 +19,7 @@ from pairgossip.peer.specification.promise import FILE_PROMISE, PROMISE
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import AnyRecord
 from pairgossip.study.service.reading import WHAT_FOR
-from pairgossip.study.site.settings import Policy, StudySettings
+from pairgossip.study.storage.settings import Policy, StudySettings
 
 from .hosts import NAMES, typed_lines
 

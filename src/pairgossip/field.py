@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairgossip.curves.roc import Roc
     from pairgossip.peer.sums.results import Result
     from pairgossip.study.service.status import QuestionStatus
-    from pairgossip.study.site.disclosures import Entry
+    from pairgossip.study.storage.disclosures import Entry
     from pairgossip.summaries.summary import Summary
     from pairgossip.summaries.summary_reading import SummaryAnswer
 

@@ -15,7 +15,7 @@ from pairgossip.doctor import installation, peers
 from pairgossip.peer.identity.identity import create_identity
 from pairgossip.study.protocol.records import NO_DIGEST, Card, MemberList
 from pairgossip.study.service.membership import keep_list
-from pairgossip.study.site.folder import StudyHome, create_study
+from pairgossip.study.storage.folder import StudyHome, create_study
 from tests.cli.running import CommandLine
 
 

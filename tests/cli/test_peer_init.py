@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pairgossip.study.site.folder import open_study
+from pairgossip.study.storage.folder import open_study
 
 from .running import CommandLine
 from .test_peer import GINI, Terminal, files, init

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pairgossip.peer.identity.relays import read_relay
-from pairgossip.study.site.folder import open_study
+from pairgossip.study.storage.folder import open_study
 
 from ..peer.zenoh_people import free_address, until
 from .running import CommandLine

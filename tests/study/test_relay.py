@@ -13,7 +13,7 @@ import pytest
 
 from pairgossip.errors import InputError
 from pairgossip.study.service.membership import find_address
-from pairgossip.study.site.folder import open_study
+from pairgossip.study.storage.folder import open_study
 from tests.cli.running import main
 from tests.peer.zenoh_people import free_address
 

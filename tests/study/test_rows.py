@@ -20,7 +20,7 @@ from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading, explain
 from pairgossip.study.service.requests import Accept, Ask, Join, Refuse, Requests, Withdraw
 from pairgossip.study.service.status import QuestionStatus
-from pairgossip.study.site.folder import StudyHome, create_study
+from pairgossip.study.storage.folder import StudyHome, create_study
 from tests.peer.zenoh_people import free_address
 
 from .real import PATIENCE, until, write_rows

@@ -38,10 +38,10 @@ from pairgossip.study.service.reading import StudyReading
 from pairgossip.study.service.requests import Accept, Add, Ask, Join, Leave, Refuse, Requests
 from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
-from pairgossip.study.site.folder import StudyHome, create_study
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.words import digest_words
+from pairgossip.study.storage.folder import StudyHome, create_study
+from pairgossip.study.storage.journal import StudyJournal
 from tests.peer.zenoh_people import free_address
 
 from .real import PATIENCE, SPEC, until, write_rows

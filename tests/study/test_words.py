@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import Question
-from pairgossip.study.site.settings import StudySettings
 from pairgossip.study.site.words import describe_question
+from pairgossip.study.storage.settings import StudySettings
 
 from .real import SPEC
 

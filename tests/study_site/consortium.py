@@ -29,10 +29,10 @@ from pairgossip.study.protocol.records import (
     payload_of,
 )
 from pairgossip.study.protocol.site import Kept, Save
-from pairgossip.study.site.folder import create_study
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
-from pairgossip.study.site.signed import read_answer
+from pairgossip.study.storage.folder import create_study
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.signed import read_answer
 
 AUC = """
 kernel = "auc"

@@ -18,7 +18,7 @@ from pairgossip.peer.sums.tables import read_table
 from pairgossip.study.protocol.records import Piece, digest_of
 from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.site.layouts import read_text
-from pairgossip.study.site.signed import path_of, read_answer
+from pairgossip.study.storage.signed import path_of, read_answer
 from tests.study_site.consortium import (
     AUC,
     Consortium,

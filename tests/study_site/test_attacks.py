@@ -12,7 +12,7 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.records import Assent, Card, MemberList, Question, digest_of
 from pairgossip.study.site.policy import judge
-from pairgossip.study.site.settings import make_settings
+from pairgossip.study.storage.settings import make_settings
 from tests.study_site.consortium import AUC, Consortium, canonical, draw_rows
 
 BY_POLICY = {

@@ -13,8 +13,8 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.records import NO_DIGEST, Question, Statement, digest_of, encode
 from pairgossip.study.protocol.site import Kept, Save, State
-from pairgossip.study.site import journal as journals
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage import journal as journals
+from pairgossip.study.storage.journal import StudyJournal
 
 
 class Killed(BaseException):

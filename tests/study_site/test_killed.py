@@ -22,13 +22,13 @@ from pairgossip.study.protocol.records import (
     encode,
 )
 from pairgossip.study.protocol.site import Kept, Save
-from pairgossip.study.site import disclosures as records
-from pairgossip.study.site import journal as journals
-from pairgossip.study.site import tables
-from pairgossip.study.site.disclosures import Disclosures
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
+from pairgossip.study.storage import disclosures as records
+from pairgossip.study.storage import journal as journals
+from pairgossip.study.storage import tables
+from pairgossip.study.storage.disclosures import Disclosures
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
 from tests.study_site.consortium import AUC, Consortium, draw_rows
 
 

@@ -26,7 +26,7 @@ from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.storage.folder import Home, open_home
 from pairgossip.peer.storage.old_folder import read_old_folder
 from pairgossip.study.protocol.records import Piece, digest_of
-from pairgossip.study.site.folder import StudyHome, create_study
+from pairgossip.study.storage.folder import StudyHome, create_study
 from tests.study_site.consortium import AUC, Consortium, draw_rows, write_rows
 from tests.study_site.test_rows import site_of
 

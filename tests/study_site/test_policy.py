@@ -14,7 +14,7 @@ from pairgossip.study.site import policy
 from pairgossip.study.site.layouts import find_scores, layout_of, read_text
 from pairgossip.study.site.offers import Entry
 from pairgossip.study.site.policy import judge
-from pairgossip.study.site.settings import StudySettings, make_settings, read_settings
+from pairgossip.study.storage.settings import StudySettings, make_settings, read_settings
 from tests.study_site.consortium import AUC, canonical
 
 DECLARED = frozenset({"risk", "died", "age", "sex", "score_2024"})

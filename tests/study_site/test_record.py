@@ -9,8 +9,8 @@ import pytest
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.records import digest_of
 from pairgossip.study.protocol.site import Save
-from pairgossip.study.site.disclosures import Disclosures
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage.disclosures import Disclosures
+from pairgossip.study.storage.journal import StudyJournal
 from tests.study_site.consortium import AUC, Consortium, draw_rows
 
 

@@ -16,13 +16,13 @@ from pairgossip.peer.bookkeeping.registers import Release, hold_registers
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.study.protocol.records import Assent, MemberList, Piece, digest_of, encode
 from pairgossip.study.protocol.site import Kept, Save
-from pairgossip.study.site.folder import StudyHome, create_study, is_study, open_study
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
-from pairgossip.study.site.settings import Policy
-from pairgossip.study.site.signed import read_answer
-from pairgossip.study.site.snapshots import find_unheeded
 from pairgossip.study.site.words import digest_words
+from pairgossip.study.storage.folder import StudyHome, create_study, is_study, open_study
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.settings import Policy
+from pairgossip.study.storage.signed import read_answer
+from pairgossip.study.storage.snapshots import find_unheeded
 from tests.study_site.consortium import (
     AUC,
     Consortium,

@@ -23,7 +23,7 @@ from pairgossip.study.protocol.records import (
     encode,
     payload_of,
 )
-from pairgossip.study.site.signed import path_of, read_answer
+from pairgossip.study.storage.signed import path_of, read_answer
 from tests.study_site.consortium import AUC, Consortium, draw_rows
 
 REPORT = AUC.replace('kernel = "auc"', 'report = "validation"')

@@ -17,9 +17,9 @@ import pytest
 
 from pairgossip.peer.identity.identity import load_identity
 from pairgossip.study.protocol.records import Question, Yes, decode, digest_of, encode, payload_of
-from pairgossip.study.site.disclosures import Disclosures
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage.disclosures import Disclosures
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
 from pairgossip.swarm.row_search import RowSearch
 from pairgossip.swarm.running import SwarmOptions, run_swarm
 from pairgossip.swarm.study_audit import StudyAudit, audit_study

@@ -19,7 +19,7 @@ from pairgossip.study.service.status import (
     write_question,
     write_status,
 )
-from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.storage.folder import StudyHome
 
 from .peers_to_watch import made_up_swarm
 from .studies import running

@@ -29,9 +29,9 @@ from pairgossip.study.service.status import (
     write_question,
     write_status,
 )
-from pairgossip.study.site.disclosures import Entry
-from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.words import digest_words
+from pairgossip.study.storage.disclosures import Entry
+from pairgossip.study.storage.folder import StudyHome
 from pairgossip.watch.server.server import ServerAddress, Service
 from pairgossip.watch.study.desk import Desk
 from pairgossip.watch.study.door import Door

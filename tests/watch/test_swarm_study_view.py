@@ -19,7 +19,7 @@ from rich.console import Console
 from pairgossip.peer.reading import PeerReading, QuestionReading, SwarmReading, Tally
 from pairgossip.peer.service.metrics import MetricsServer
 from pairgossip.study.service.status import read_status
-from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.storage.folder import StudyHome
 from pairgossip.watch.metrics import MetricsReader
 from pairgossip.watch.peers import peers_at, swarm_in
 from pairgossip.watch.peers_view import SwarmView, _spoken

@@ -18,8 +18,8 @@ from pairgossip.text import TLS, format_count, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.identity import Identity
-    from pairgossip.study.site.folder import StudyHome
-    from pairgossip.study.site.settings import StudySettings
+    from pairgossip.study.storage.folder import StudyHome
+    from pairgossip.study.storage.settings import StudySettings
 
 _SECONDS = 3.0
 """Seconds to wait for another site's connection; after them it counts as not reachable."""
@@ -33,7 +33,7 @@ def examine_peer(folder: Path) -> Iterator[Finding]:
     """Check the folder of a member of a study, whether its peer runs or not."""
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.peer.storage.folder import Home
-    from pairgossip.study.site.folder import is_study, open_study
+    from pairgossip.study.storage.folder import is_study, open_study
 
     if not is_study(folder) and Home(folder).peer.is_file():
         sentence = "This is the peer of a single network, and only members of studies are checked."
@@ -104,8 +104,8 @@ def _examine_source(
 
 def _count_frozen_rows(home: StudyHome, settings: StudySettings, identity: Identity) -> int:
     """Read all sources; raise `InputError` for one whose rows have changed."""
-    from pairgossip.study.site.journal import StudyJournal
-    from pairgossip.study.site.snapshots import Batches, read_again
+    from pairgossip.study.storage.journal import StudyJournal
+    from pairgossip.study.storage.snapshots import Batches, read_again
 
     with contextlib.closing(StudyJournal(home.database, home.secrets)) as journal:
         batches = [*Batches(journal)]

@@ -1,5 +1,5 @@
 """A study: a lasting membership, and the questions that its members ask about their rows.
 
-`protocol` decides, without any input or output; `site` keeps the data of one member: its folder,
-its rows, its policy and the record of disclosures; `service` runs both as a process.
+`protocol` decides, without any input or output; `storage` keeps the folder of one member; `site`
+answers questions from its rows and its policy; `service` runs all of it as a process.
 """

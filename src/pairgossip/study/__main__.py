@@ -10,7 +10,7 @@ from pairgossip.peer.__main__ import run_program, tell_errors
 def main(folder: str) -> int:
     """Run the peer in a folder and return the exit code."""
     from pairgossip.study.service.service import run_study
-    from pairgossip.study.site.folder import open_study
+    from pairgossip.study.storage.folder import open_study
 
     return tell_errors(lambda: run_study(open_study(folder)))
 

@@ -51,7 +51,7 @@ def main(folder: str) -> int:
 
     from pairgossip.files import read_bytes
     from pairgossip.study.service.service import connect, run_study
-    from pairgossip.study.site.folder import open_study
+    from pairgossip.study.storage.folder import open_study
 
     file = detours_of(Path(folder))
     detours: dict[str, str] = msgspec.json.decode(read_bytes(file, _LARGEST))

@@ -22,13 +22,13 @@ from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.study.protocol.records import MemberList, Question, Yes
 from pairgossip.study.site.computing import AnyProgram, count_covered
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.layouts import layout_of, read_text, rename_columns
 from pairgossip.study.site.offers import Offers
 from pairgossip.study.site.program import ModelProgram, Own, TableProgram
-from pairgossip.study.site.snapshots import Batches, find_source, read_again
-from pairgossip.study.site.tables import Answers, join_covered
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.snapshots import Batches, find_source, read_again
+from pairgossip.study.storage.tables import Answers, join_covered
 
 
 class Folder(Protocol):

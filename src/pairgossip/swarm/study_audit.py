@@ -37,10 +37,10 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.service.reading import StudyReading
 from pairgossip.study.service.reporter import title_of
-from pairgossip.study.site.disclosures import Disclosures, Entry
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
-from pairgossip.study.site.signed import list_of, read_answer
+from pairgossip.study.storage.disclosures import Disclosures, Entry
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.signed import list_of, read_answer
 from pairgossip.swarm.plain_answers import Plain, PlainAnswers
 from pairgossip.swarm.plan import exact_value
 from pairgossip.swarm.row_search import RowSearch, numbers_in

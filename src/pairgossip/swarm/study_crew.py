@@ -19,8 +19,8 @@ from pairgossip.study.service.outside import read_member
 from pairgossip.study.service.reading import explain
 from pairgossip.study.service.requests import AnyRequest, Ask, Join, Leave, Reply, Requests
 from pairgossip.study.service.status import StudyStatus, read_question, read_status
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.signed import path_of, read_answer
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.signed import path_of, read_answer
 from pairgossip.swarm.member import detours_of
 from pairgossip.swarm.processes import PeerProcess, Remains
 from pairgossip.swarm.study_audit import StudyAudit, audit_study

@@ -20,11 +20,11 @@ from pairgossip.peer.storage.rows import read_site_rows
 from pairgossip.study.protocol.records import MOST_MEMBERS, Piece, Question
 from pairgossip.study.service.asking import fill_in, parse_question
 from pairgossip.study.service.reporter import title_of
-from pairgossip.study.site.folder import StudyHome, create_study
 from pairgossip.study.site.layouts import find_scores, layout_of, read_text
 from pairgossip.study.site.offers import Entry
 from pairgossip.study.site.policy import judge
-from pairgossip.study.site.settings import StudySettings, make_settings
+from pairgossip.study.storage.folder import StudyHome, create_study
+from pairgossip.study.storage.settings import StudySettings, make_settings
 from pairgossip.swarm.chaos import Link
 from pairgossip.swarm.plan import deal, name_peers
 from pairgossip.swarm.study_crew import StudyCrew

@@ -24,7 +24,7 @@ from pairgossip.peer.reading import (
 from pairgossip.peer.storage.folder import Home, open_home
 from pairgossip.study.service.membership import read_list
 from pairgossip.study.service.outside import MemberReader
-from pairgossip.study.site.folder import StudyHome, is_study, open_study
+from pairgossip.study.storage.folder import StudyHome, is_study, open_study
 from pairgossip.swarm.manifest import MOST_PEERS, read_manifest
 from pairgossip.text import clean_text, format_count
 from pairgossip.watch.metrics import MetricsReader, parse_metrics_address

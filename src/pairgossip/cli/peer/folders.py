@@ -32,7 +32,7 @@ def is_answered_yes(sentences: Iterable[str], question: str, refusal: str) -> bo
 def find_home(folder: Path | None) -> Home:
     """Return the peer of a run, in the folder given, in this one, or in the only one below."""
     from pairgossip.peer.storage.folder import open_home
-    from pairgossip.study.site.folder import is_study
+    from pairgossip.study.storage.folder import is_study
 
     found = find_folder(folder)
     if is_study(found):
@@ -47,7 +47,7 @@ def find_folder(folder: Path | None) -> Path:
 
 def find_study_folder(folder: Path | None) -> Path | None:
     """Return the folder if it is a study's, of which many commands do something else."""
-    from pairgossip.study.site.folder import is_study
+    from pairgossip.study.storage.folder import is_study
 
     found = find_folder(folder)
     return found if is_study(found) else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pairgossip.peer.storage.folder import Home
     from pairgossip.peer.storage.old_folder import OldFolder
-    from pairgossip.study.site.folder import StudyHome
+    from pairgossip.study.storage.folder import StudyHome
 
 _POLICY = Group.create_ordered("What a study's member allows")
 _ROWS = Group.create_ordered("The rows of a study's member")
@@ -252,7 +252,7 @@ def _make_member(
     """Make the folder of a study's member, of an old folder if there is one."""
     from pairgossip.cli.peer.studies import confirm_all, tell_all, tell_made
     from pairgossip.peer.storage.old_folder import read_old_folder
-    from pairgossip.study.site.folder import create_study
+    from pairgossip.study.storage.folder import create_study
 
     old = None if from_ is None else read_old_folder(from_)
     if old is not None:

@@ -53,7 +53,7 @@ def run_command(*, home: HomeFolder = None) -> int:
     with write_logs():
         if study is not None:
             from pairgossip.study.service.service import run_study
-            from pairgossip.study.site.folder import open_study
+            from pairgossip.study.storage.folder import open_study
 
             return run_study(open_study(study))
         from pairgossip.peer.service.service import run_peer

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pairgossip.study.service.reading import StudyReading
     from pairgossip.study.service.requests import AnyRequest, Reply
     from pairgossip.study.service.status import StudyStatus
-    from pairgossip.study.site.folder import StudyHome
+    from pairgossip.study.storage.folder import StudyHome
 
 _PATIENCE = 10.0
 """Seconds for which a command waits until a running peer has done it."""
@@ -30,7 +30,7 @@ _FRESH = 5.0
 def read_study(home: Path | None) -> StudyReading:
     """Return the study's folder that a command is about, to be looked at."""
     from pairgossip.study.service.reading import StudyReading
-    from pairgossip.study.site.folder import is_study
+    from pairgossip.study.storage.folder import is_study
 
     folder = find_folder(home)
     if folder.is_dir() and not is_study(folder):
@@ -66,8 +66,8 @@ def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
 def tell_made(made: StudyHome) -> None:
     """Say what was made, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.study.site.journal import StudyJournal
-    from pairgossip.study.site.snapshots import Batches
+    from pairgossip.study.storage.journal import StudyJournal
+    from pairgossip.study.storage.snapshots import Batches
 
     tell(f"Made {made.folder}, a member of a study: it answers one question after the other.")
     journal = StudyJournal(made.database, made.secrets)
@@ -83,7 +83,7 @@ def print_invitation(folder: Path, address: str | None, unreachable: bool) -> No
     from pairgossip.peer.identity.identity import load_identity
     from pairgossip.study.service.invitations import write_invitation
     from pairgossip.study.service.membership import invite_card, keep_address, read_list
-    from pairgossip.study.site.folder import open_study
+    from pairgossip.study.storage.folder import open_study
 
     home = open_study(folder)
     if address is not None or unreachable:

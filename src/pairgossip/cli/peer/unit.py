@@ -42,7 +42,7 @@ def _places_of(study: Path) -> tuple[list[Path], list[Path]]:
     It notes releases beside its sources.
     """
     from pairgossip.peer.bookkeeping.places import registers_of
-    from pairgossip.study.site.folder import open_study
+    from pairgossip.study.storage.folder import open_study
 
     settings = open_study(study).read_settings()
     sources = [Path(settings.source), *map(Path, settings.batch.values())]

@@ -13,9 +13,9 @@ from pairgossip.study.protocol.study import Keys, Study
 from pairgossip.study.service.membership import find_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.requests import AnyRequest, Reply
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.member_site import MemberSite
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
 
 _KEY = 32
 """Number of bytes of a private key."""

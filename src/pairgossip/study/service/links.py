@@ -13,7 +13,7 @@ from pairgossip.peer.links.addresses import NameLookup, host_name
 from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.service.invitations import as_member
-from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.storage.folder import StudyHome
 
 _NOTICE = datetime.timedelta(days=30)
 """Time before its end at which a certificate is first mentioned."""

@@ -14,7 +14,7 @@ from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import check_address
 from pairgossip.peer.identity.relays import refuse_address
 from pairgossip.study.protocol.records import Assent, Card, MemberList, decode
-from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.storage.folder import StudyHome
 from pairgossip.text import TLS, parse_address
 
 _LARGEST = 1 << 20

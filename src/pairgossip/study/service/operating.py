@@ -25,11 +25,11 @@ from pairgossip.study.service.requests import (
     TryOut,
     Withdraw,
 )
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.layouts import rows_travel
 from pairgossip.study.site.member_site import MemberSite
-from pairgossip.study.site.snapshots import Batch, commit
 from pairgossip.study.site.words import digest_words
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.snapshots import Batch, commit
 from pairgossip.text import format_count, join_names
 
 CarryOut = Callable[[Sequence[Action]], None]

@@ -25,7 +25,7 @@ from pairgossip.study.service.status import (
     read_question,
     read_status,
 )
-from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.storage.folder import StudyHome
 from pairgossip.text import clean_text
 
 _MOST_QUESTIONS = 50

@@ -23,13 +23,13 @@ from pairgossip.study.service.status import (
     read_question,
     read_status,
 )
-from pairgossip.study.site.folder import StudyHome, open_study
+from pairgossip.study.storage.folder import StudyHome, open_study
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.signed_result import SignedResult
     from pairgossip.study.rows.journey import OwnEstimate
-    from pairgossip.study.site.disclosures import Disclosures, Entry
+    from pairgossip.study.storage.disclosures import Disclosures, Entry
     from pairgossip.summaries.summary import Summary
 
 _POLL = 0.05
@@ -116,7 +116,7 @@ class StudyReading:
 
     def result(self, which: int | str) -> SignedResult:
         """Return the result that all members have signed; raise `InputError` if there is none."""
-        from pairgossip.study.site.signed import read_answer
+        from pairgossip.study.storage.signed import read_answer
 
         question = self.question(which)
         if question.travels:
@@ -138,7 +138,7 @@ class StudyReading:
 
     def table(self, which: int | str) -> bytes:
         """Return the table of a result; raise `InputError` if there is none."""
-        from pairgossip.study.site.tables import read_table_file
+        from pairgossip.study.storage.tables import read_table_file
 
         question = self.question(which)
         result = self.result(question.number).result
@@ -174,7 +174,7 @@ class StudyReading:
         return next((one.number for one in self.questions() if one.name == name), None)
 
     def _disclosures(self) -> Disclosures:
-        from pairgossip.study.site.disclosures import Disclosures
+        from pairgossip.study.storage.disclosures import Disclosures
 
         return Disclosures(self.home.disclosures)
 

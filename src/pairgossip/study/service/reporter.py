@@ -32,12 +32,12 @@ from pairgossip.study.service.status import (
     QuestionStatus,
     StudyStatus,
 )
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.layouts import rows_travel
 from pairgossip.study.site.member_site import MemberSite
-from pairgossip.study.site.signed import read_answer
-from pairgossip.study.site.snapshots import find_unheeded
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.signed import read_answer
+from pairgossip.study.storage.snapshots import find_unheeded
 from pairgossip.text import clean_text, join_names
 
 _OVER = ("done", "ended")

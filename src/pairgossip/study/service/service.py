@@ -42,8 +42,8 @@ from pairgossip.study.service.links import Certificates
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import AnyRequest, Reply, Requests
-from pairgossip.study.site.folder import StudyHome
 from pairgossip.study.site.readiness import load_all
+from pairgossip.study.storage.folder import StudyHome
 
 if TYPE_CHECKING:
     from pairgossip.peer.service.metrics import MetricsServer

@@ -17,7 +17,7 @@ from pairgossip.peer.service.shown import ShownNeighbor, says
 from pairgossip.peer.service.status import NeighborStatus
 from pairgossip.study.protocol.records import Card
 from pairgossip.study.rows.journey import OwnEstimate
-from pairgossip.study.site.folder import StudyHome
+from pairgossip.study.storage.folder import StudyHome
 
 _LARGEST = 8 << 20
 """Largest size of a file, in bytes; a longer one is refused."""

@@ -1,1 +1,1 @@
-"""The data of one member of a study: its folder, rows, policy, and record of disclosures."""
+"""One member's answers to questions: its policy, its offers of rows, its counts, and its words."""

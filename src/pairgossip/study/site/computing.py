@@ -26,7 +26,7 @@ from pairgossip.study.site.counting import withhold_cause
 from pairgossip.study.site.layouts import layout_of, read_text
 from pairgossip.study.site.offers import Entry, Offers
 from pairgossip.study.site.program import ModelProgram, Own, TableProgram
-from pairgossip.study.site.tables import Answer, Answers, Covered, join_covered
+from pairgossip.study.storage.tables import Answer, Answers, Covered, join_covered
 
 AnyProgram = TableProgram | ModelProgram
 

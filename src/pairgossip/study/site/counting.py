@@ -26,8 +26,8 @@ from pairgossip.peer.sums.statistics import cells_of
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.site.layouts import rename_columns
 from pairgossip.study.site.offers import Prepared
-from pairgossip.study.site.settings import StudySettings
-from pairgossip.study.site.snapshots import Batch, find_registers, find_source, read_again
+from pairgossip.study.storage.settings import StudySettings
+from pairgossip.study.storage.snapshots import Batch, find_registers, find_source, read_again
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec

@@ -15,7 +15,7 @@ import msgspec
 from pairgossip.errors import InputError
 from pairgossip.peer.specification.canonical_text import decode_spec, restore_spec
 from pairgossip.study.protocol.records import MemberList
-from pairgossip.study.site.settings import StudySettings
+from pairgossip.study.storage.settings import StudySettings
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec

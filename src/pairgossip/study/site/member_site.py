@@ -22,15 +22,17 @@ from pairgossip.study.protocol.site import Offer, Reserved, Verdict
 from pairgossip.study.rows.journey import Journey, RowsProgram
 from pairgossip.study.site.computing import AnyProgram, Computing, tell_releases
 from pairgossip.study.site.counting import Counting
-from pairgossip.study.site.disclosures import Disclosures
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
 from pairgossip.study.site.layouts import columns_here, find_scores, layout_of, read_text
 from pairgossip.study.site.offers import Entry, Offers
 from pairgossip.study.site.policy import judge
-from pairgossip.study.site.settings import StudySettings
-from pairgossip.study.site.signed import keep_signed, list_of
-from pairgossip.study.site.snapshots import (
+from pairgossip.study.site.tryout import try_counting
+from pairgossip.study.site.words import describe_question, digest_words
+from pairgossip.study.storage.disclosures import Disclosures
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.settings import StudySettings
+from pairgossip.study.storage.signed import keep_signed, list_of
+from pairgossip.study.storage.snapshots import (
     Batch,
     Batches,
     commit,
@@ -39,9 +41,7 @@ from pairgossip.study.site.snapshots import (
     read_again,
     refuse_few,
 )
-from pairgossip.study.site.tables import Answers
-from pairgossip.study.site.tryout import try_counting
-from pairgossip.study.site.words import describe_question, digest_words
+from pairgossip.study.storage.tables import Answers
 
 _COMPUTATION = "1"
 """Version of the sums of a question; all members must have the same."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from pairgossip.study.protocol.records import Piece
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage.journal import StudyJournal
 
 _OFFERS, _VECTORS = "offers", "vectors"
 

@@ -20,7 +20,7 @@ from pairgossip.study.site.layouts import (
     rule_of,
 )
 from pairgossip.study.site.offers import Entry
-from pairgossip.study.site.settings import StudySettings
+from pairgossip.study.storage.settings import StudySettings
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec

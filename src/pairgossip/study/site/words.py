@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pairgossip.study.protocol.records import Question
 from pairgossip.study.site.layouts import read_text
-from pairgossip.study.site.settings import StudySettings
-from pairgossip.study.site.snapshots import Batch
+from pairgossip.study.storage.settings import StudySettings
+from pairgossip.study.storage.snapshots import Batch
 from pairgossip.text import clean_text, format_count, join_names, printable
 
 if TYPE_CHECKING:

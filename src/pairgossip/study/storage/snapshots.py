@@ -20,8 +20,8 @@ from pairgossip.peer.identity.certificates import sealing_key_of
 from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.program import round_size
 from pairgossip.rows.columns import Coded
-from pairgossip.study.site.journal import StudyJournal
-from pairgossip.study.site.settings import StudySettings
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.settings import StudySettings
 from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.tables import STANDARD_INPUT, Table, read_columns
 from pairgossip.text import MOST_NAMED, format_count, join_first, join_names

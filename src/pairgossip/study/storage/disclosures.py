@@ -17,7 +17,7 @@ import msgspec
 
 from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, sync, sync_descriptor, unwritable
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage.journal import StudyJournal
 from pairgossip.text import format_count
 
 _ROOM = "record"

@@ -35,8 +35,8 @@ from pairgossip.study.protocol.records import (
     decode,
     encode,
 )
-from pairgossip.study.site.folder import StudyHome
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage.folder import StudyHome
+from pairgossip.study.storage.journal import StudyJournal
 
 _ENDING = ".json"
 

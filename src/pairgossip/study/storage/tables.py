@@ -17,7 +17,7 @@ from pairgossip.errors import InputError
 from pairgossip.files import read_bytes, sync
 from pairgossip.peer.sums.tables import digest_table
 from pairgossip.study.protocol.records import Piece
-from pairgossip.study.site.journal import StudyJournal
+from pairgossip.study.storage.journal import StudyJournal
 
 _ROOM, _STATED, _RESULTS = "answers", "stated", "results"
 _ENDING = ".table"

@@ -15,14 +15,14 @@ from pairgossip.peer.identity.relays import Relay
 from pairgossip.peer.storage.folder import DEFAULT_LISTEN, Home, check_private
 from pairgossip.peer.storage.home import refuse_existing, scaffold
 from pairgossip.peer.storage.old_folder import OldFolder
-from pairgossip.study.site.journal import StudyJournal
-from pairgossip.study.site.settings import (
+from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.settings import (
     StudySettings,
     format_settings,
     make_settings,
     read_settings,
 )
-from pairgossip.study.site.snapshots import (
+from pairgossip.study.storage.snapshots import (
     Batches,
     absolute_source,
     find_registers,
