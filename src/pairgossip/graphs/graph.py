@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import whole
 from pairgossip.errors import InputError
-from pairgossip.graphs import checks, distances, formats, laws, spectrum
+from pairgossip.graphs import checks, distances, formats, laws, layout, spectrum
 from pairgossip.pages.page import Paragraph, show
 from pairgossip.text import format_count
 
@@ -282,12 +282,11 @@ class Graph:
         return f"<{kind}: {format_count(self.n, 'node')}, {format_count(self.edge_count, 'edge')}>"
 
     def _repr_html_(self) -> str:
-        from pairgossip.graphs.layout import LARGEST_SHOWN, NetworkPicture  # they import Graph
-
         fewest, most = self.degrees.min(), self.degrees.max()
         degrees = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
         said = Paragraph(f"{repr(self)[1:-1]}, {degrees} neighbors each")
-        return show((said, NetworkPicture(self)) if self.n <= LARGEST_SHOWN else (said,))
+        is_drawn = self.n <= layout.LARGEST_SHOWN
+        return show((said, layout.NetworkPicture(self)) if is_drawn else (said,))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):

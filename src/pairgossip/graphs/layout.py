@@ -7,15 +7,17 @@ clockwise, or begin in the upper left corner.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import choice
 from pairgossip.families import FAMILIES, formula_family
-from pairgossip.graphs.graph import Graph
 from pairgossip.pictures.palette import MAIN, MUTED
+
+if TYPE_CHECKING:
+    from pairgossip.graphs.graph import Graph
 
 LARGEST_DRAWN = 2_000
 """The largest number of nodes with visible edges; more nodes fill an area evenly."""

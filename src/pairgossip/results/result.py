@@ -22,6 +22,7 @@ from pairgossip.graphs.laws import NamedOrGiven, name_law
 from pairgossip.pages.page import Facts, Figure, Paragraph, show
 from pairgossip.privacy import RandomizedResponse
 from pairgossip.privacy.estimation import as_record
+from pairgossip.results.charts import draw_chart
 from pairgossip.results.fields import (
     CURVE,
     ITERATION,
@@ -138,9 +139,7 @@ class Result:
         return show((Paragraph(repr(self)[1:-1]), *facts, *self._figures()))
 
     def _figures(self) -> list[Figure]:
-        """Return the first chart on linear axes as a picture, if it shows a number."""
-        from pairgossip.results.charts import draw_chart  # its curves name runs and fits
-
+        """Return the curve of the estimates or of the objective, if it has a number."""
         picture = draw_chart(self)  # type: ignore[arg-type]  # a Run or a Fit
         return [] if picture is None else [Figure(picture)]
 

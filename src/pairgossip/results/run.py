@@ -40,6 +40,7 @@ from pairgossip.results.fields import (
 )
 from pairgossip.results.provenance import Fingerprint, method_mark
 from pairgossip.results.result import Result, collect_fields, site_means
+from pairgossip.results.theory import find_theory
 from pairgossip.theory import TheoryCurves
 
 if TYPE_CHECKING:
@@ -377,10 +378,7 @@ class Run(Result):
         For a private run it is the expectation over reports and exchanges.
         """
         if self._theory is None:
-            from pairgossip.results.theory import find_theory
-
-            curves = find_theory(self, self._setup)
-            object.__setattr__(self, "_theory", curves)
+            object.__setattr__(self, "_theory", find_theory(self, self._setup))
         assert self._theory is not None
         return self._theory
 

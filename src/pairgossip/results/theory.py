@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pairgossip.algorithms.methods import METHODS
 from pairgossip.engine.estimation.trial import Setup
 from pairgossip.errors import InputError
-from pairgossip.results.run import Run
 from pairgossip.theory import TheoryCurves, theory_curves
 from pairgossip.theory.curves import check_known
+
+if TYPE_CHECKING:
+    from pairgossip.results.run import Run
 
 
 def find_theory(run: Run, setup: Setup | None) -> TheoryCurves:
