@@ -283,8 +283,8 @@ class Graph:
 
     def _repr_html_(self) -> str:
         fewest, most = self.degrees.min(), self.degrees.max()
-        degrees = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-        said = Paragraph(f"{repr(self)[1:-1]}, {degrees} neighbors each")
+        lowest = "" if fewest == most else f"{fewest:,} to "
+        said = Paragraph(f"{repr(self)[1:-1]}, {lowest}{format_count(most, 'neighbor')} each")
         is_drawn = self.n <= layout.LARGEST_SHOWN
         return show((said, layout.NetworkPicture(self)) if is_drawn else (said,))
 

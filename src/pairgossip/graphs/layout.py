@@ -15,6 +15,7 @@ from pairgossip.arrays import FloatArray, PairArray
 from pairgossip.checks import choice
 from pairgossip.families import FAMILIES, formula_family
 from pairgossip.pictures.palette import MAIN, MUTED
+from pairgossip.text import format_count
 
 if TYPE_CHECKING:
     from pairgossip.graphs.graph import Graph
@@ -68,7 +69,7 @@ class NetworkPicture(NamedTuple):
         faint = float(np.clip(400 / max(len(pairs), 1), 0.05, 0.6))
         path = "".join(f"M{a:g} {b:g}L{c:g} {d:g}" for (a, b), (c, d) in at[pairs])
         nodes = "".join(f'<circle cx="{x:g}" cy="{y:g}" r="{_RADIUS}"/>' for x, y in at)
-        label = f"A network of {self.graph.n} nodes"
+        label = f"A network of {format_count(self.graph.n, 'node')}"
         return (
             f'<figure><svg xmlns="http://www.w3.org/2000/svg" width="{_SIDE}" height="{_SIDE}" '
             f'role="img" aria-label="{label}">'

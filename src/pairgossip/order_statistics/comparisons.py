@@ -60,11 +60,16 @@ class TestResult:
         return iter((self.value, self.error, self.z, self.p))
 
     def _repr_html_(self) -> str:
-        first, *others = str(self).splitlines()
-        value, sign, test = first.partition("z = ")
-        return show(map(Paragraph, (value.removesuffix(": "), sign + test, *others)))
+        return show(map(Paragraph, self._sentences()))
 
     def __str__(self) -> str:
+        value, test, *others = self._sentences()
+        return "\n".join((f"{value}: {test}", *others))
+
+    __repr__ = __str__
+
+    def _sentences(self) -> list[str]:
+        """Return the value with its error, the test, and what its interval comes from."""
         p = "p < 0.0001" if self.p < 1e-4 else f"p = {self.p:.4f}"
         name = "spread by chance" if self.law == "permutations" else "standard error"
         value, known, ends = f"{self.value:.6g}", [], self.interval or ()
@@ -75,18 +80,16 @@ class TestResult:
                 known.append("{:g} %: {} to {}".format(100 * self.level, *formatted))
         known += [] if self.positive is None else [f"positive: {self.positive}"]
         about = f" ({', '.join(known)})" if known else ""
-        first = f"{value}{about}: z = {self.z:.3f}, {p}"
+        value, test = f"{value}{about}", f"z = {self.z:.3f}, {p}"
         if self.null_error is None:
-            return first
-        second = (
+            return [value, test]
+        source = (
             "Interval: by the standard error; z and p: by the law without an effect, so they may "
             "disagree."
         )
         if self.interval is None:
-            second = f"No interval: {self.reason}"
-        return f"{first} ({self.law})\n{second}"
-
-    __repr__ = __str__
+            source = f"No interval: {self.reason}"
+        return [value, f"{test} ({self.law})", source]
 
 
 TestResult.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
