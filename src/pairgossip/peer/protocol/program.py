@@ -18,16 +18,15 @@ Words = NDArray[np.uint64]
 LEAST_MEMBERS = 3
 """With two, each learns the other's numbers from the sum."""
 LEAST_ROWS = 10
-"""Default for the least rows of a site and class behind a total, and of all but the largest
-member."""
+"""Default for the least number of rows of a batch, and of a class of one site behind a total."""
 LEAST_SITES = LEAST_MEMBERS + 1
-"""Members that add rows in blocks at least, or no table is made: one of them may only say so."""
+"""Least number of members that add rows in blocks; one of them may claim rows that it lacks."""
 SIZE_STEP = 10
-"""Numbers of rows that are told to others are multiples of this, but for the first."""
+"""Others learn numbers of rows rounded down to multiples of this, but for those below it."""
 
 
 def round_size(rows: int) -> int:
-    """Return the number of rows that others are told: rounded down; 1 for fewer than a step."""
+    """Return the number of rows that others learn: rounded down, but 1 for 1 to 9 rows."""
     return max(rows - rows % SIZE_STEP, min(rows, 1))
 
 
@@ -49,10 +48,11 @@ class Ask(NamedTuple):
     public: bytes
     """All that contributions depend on besides the rows, such as a model; known to all members."""
     words: int = 0
+    """The length of each contribution."""
 
 
 class Disagreement(Exception):
-    """Another member asks for something else than this one, and not by a rounding."""
+    """Another member asks for something else than this one, or a sum is impossible."""
 
 
 class Rounds(Protocol):
@@ -71,7 +71,7 @@ class Rounds(Protocol):
     def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
         """Return the same question as another member asks it; raise `Disagreement` if it is not.
 
-        It is asked in another round unless it is not repeated, but was asked like that at once.
+        A repeated question takes one more round; otherwise it was asked in these words at once.
         """
 
     def take(self, ask: Ask, total: Words) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pairgossip.peer.protocol.program import LEAST_MEMBERS, LEAST_SITES, Disagreement
+from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.sums.site_sums import SiteSums, describe_sites
 from pairgossip.text import clean_text, join_names
 
@@ -198,10 +198,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             else:
                 facts.append(("left out", f"{who}: rows are {few}"))
         if not self.rounds and self.model is None:
-            least = LEAST_MEMBERS if self.least_cell is None else LEAST_SITES
-            said = f"of rows added since, since fewer than {least} members add any"
+            said = "of rows added later, since too few members add any"
             if self.table is None:
-                said = f"since fewer than {least} members have enough rows: there is no value"
+                said = "since too few members have enough rows: there is no value"
             facts.append(("no table", said))
         if (self.batches or 1) > 1:
             said = "added up; each row counts once, and those of members that have left stay"

@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _SALT = 32
-"""Bytes of a salt, by which nobody but members can try tables for a digest."""
+"""Length of a salt in bytes; without it nobody can try which table has a digest."""
 
 
 class Table(NamedTuple):
     """Counts over the rows of all members."""
 
     batches: tuple[int, ...]
-    """How many members there were in each of the sums that the table is of."""
+    """The number of members in each of the sums that were added up."""
     counts: bytes
-    """Signed 64-bit numbers: that of rows, and those of cells or blocks."""
+    """Signed 64-bit integers: the number of rows, then those in cells or blocks."""
     sites: SiteSums | None = None
-    """Where sites are compared, the sums over those that have added rows to the first table."""
+    """The sums over sites, of those that added rows to the first table; None if not compared."""
 
     @property
     def numbers(self) -> IntArray:
@@ -61,7 +61,7 @@ def pack_table(salt: bytes, table: Table) -> bytes:
 
 
 def read_table(kept: bytes) -> Table:
-    """Return the table that is kept so; raise `ValueError` for other bytes."""
+    """Return the table in bytes of `pack_table`; raise `ValueError` for other bytes."""
     try:
         return msgspec.msgpack.decode(kept[_SALT:], type=Table)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
@@ -85,15 +85,15 @@ class StatisticsProgram(SumsProgram):
     generation
         All members, their numbers of rows, and the name of the question.
     added
-        How many rows each member adds, rounded; 0 for one that adds none.
+        The number of rows that each member adds, rounded; 0 for one that adds none.
     salt
         This member's part of the table's salt.
     noise
         Draws what this member adds to its counts, where the specification asks for noise.
     plan
-        Who adds numbers about sites; None where none are asked for.
+        The members that add numbers about sites; None where none are asked for.
     me
-        This member's id, by which its own line is known where sites are compared.
+        This member's id, which finds its own numbers where sites are compared.
     least_members
         The least number of members that add rows; one more where small counts are hidden.
     """
@@ -133,12 +133,12 @@ class StatisticsProgram(SumsProgram):
         return sum(count > 0 for count in self._added.values()) >= max(least, 1)
 
     def _conclude_without_sum(self) -> None:
-        """Say that there is no table."""
+        """State a result without a table."""
         self.result = self._state(**self._conclude(b""))
 
     @property
     def _words(self) -> tuple[int, int]:
-        """Where in a contribution counts end, and where numbers about sites do."""
+        """The places in a contribution where counts end, and where numbers about sites end."""
         counts = self._cells.words
         return counts, counts + (0 if self._plan is None else self._plan.words)
 
@@ -148,12 +148,12 @@ class StatisticsProgram(SumsProgram):
 
     def contribute(self, ask: Ask) -> Words:
         """Return this member's counts, and a part of the table's salt."""
-        total = self._told
+        total = self._own_total
         return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
 
     @cached_property
-    def _told(self) -> IntArray:
-        """This member's counts with its noise, of which a second draw would tell them."""
+    def _own_total(self) -> IntArray:
+        """This member's counts with its noise, which is drawn once: two draws would reveal more."""
         total = self._own.copy()
         if self._noise is not None:
             total[1:] += self._noise(self._cells.counts)
@@ -171,15 +171,15 @@ class StatisticsProgram(SumsProgram):
 
     def _take(self, total: Words) -> None:
         counts, of_sites, salt = np.split(total, self._words)
-        new, told = counts.view(np.int64), self._told_sizes
-        self._check(new, sum(told), sum(told) + (SIZE_STEP - 1) * len(told))
+        new, sizes = counts.view(np.int64), self._rounded_sizes
+        self._check(new, sum(sizes), sum(sizes) + (SIZE_STEP - 1) * len(sizes))
         sites = None if self._plan is None else read_sites(self._plan, of_sites.view(np.int64))
         self._kept = self._pack(salt.astype("<u8").tobytes(), new, sites)
         self.result = self._state(**self._conclude(self._kept))
 
     @property
-    def _told_sizes(self) -> list[int]:
-        """How many rows are added at once, as members tell it: rounded down."""
+    def _rounded_sizes(self) -> list[int]:
+        """The numbers of rows added at once, as other members learn them: rounded down."""
         return [count for count in self._added.values() if count]
 
     def _pack(self, salt: bytes, new: IntArray, sites: SiteSums | None) -> bytes:
@@ -187,7 +187,7 @@ class StatisticsProgram(SumsProgram):
         return pack_table(salt, Table((len(self.members),), new.astype("<i8").tobytes(), sites))
 
     def _conclude(self, kept: bytes) -> dict[str, Any]:
-        """Return the fields of the result that a table tells; if there is none, that."""
+        """Return the fields of the result that follow from a table, or from there being none."""
         left_out = tuple(sorted(one for one, count in self._added.items() if not count))
         least = self._cells.columns.least
         fields: dict[str, Any] = {
@@ -202,7 +202,7 @@ class StatisticsProgram(SumsProgram):
         return fields | self._read(table)
 
     def _check(self, new: IntArray, least: int, most: int) -> None:
-        """Refuse counts that no rows have; so many rows at least and at most were added."""
+        """Raise `Disagreement` for counts that no ``least`` to ``most`` rows have."""
         members = len(self._generation.members)
         law = None if self._noise is None else noise_law(self._spec, members)
         adding = sum(count > 0 for count in self._added.values())
@@ -220,7 +220,7 @@ class StatisticsProgram(SumsProgram):
         return {**round_estimate(estimate), "noise": noise, "batches": len(table.batches)}
 
     def _find_noisy(self, sums: Sums, batches: Sequence[int]) -> tuple[Estimate, AddedNoise]:
-        """Return what noisy counts tell, and what noise does to it."""
+        """Return the estimate from noisy counts, and the noise in it."""
         laws = [noise_law(self._spec, members) for members in batches]
         law, variance = laws[-1], sum(one.variance for one in laws)
         estimate, error = find_noisy(self._cells, sums, variance)

@@ -160,7 +160,7 @@ class TableProgram(_Stating, StatisticsProgram):
         return self.keeper.keep_words(ask.public, partial(super().contribute, ask))
 
     @property
-    def _told_sizes(self) -> list[int]:
+    def _rounded_sizes(self) -> list[int]:
         """The numbers of rows added at once, as other members learn them: rounded down."""
         return _list_sizes(self._sizes)
 
