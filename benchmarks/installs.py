@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.timing import row
 
 ROOT = Path(__file__).parents[1]
-SETS = ("base", "tables", "lab", "watch", "watch,cluster,sql")
+SETS = ("base", "tables", "sql", "cluster", "lab", "watch", "watch,cluster,sql")
 """The last one is all that users may install."""
 
 

@@ -79,7 +79,7 @@ def swap(table: np.ndarray) -> None:
 @pytest.mark.parametrize(
     ("spec", "rows", "lie", "sentence"),
     [
-        (AUC, SCORED, add(0, by=28), "120 to 147 rows by their cards, but counted 148"),
+        (AUC, SCORED, add(0, by=28), "add 120 to 147 rows, but counted 148"),
         (AUC, SCORED, add(1, 30), "cells hold 122 rows, and members have 120"),
         (AUC, SCORED, move(1, 5, 1000), "a negative number of rows"),
         (AUC, SCORED, move(1, 2, N), "a negative number of rows"),

@@ -35,14 +35,14 @@ _ROUNDING = 1e-9
 def check_sums(
     cells: Layout, sums: Sums, rows: tuple[int, int], law: NoiseLaw | None, members: int = 0
 ) -> None:
-    """Raise `Disagreement` if no rows, so many at least and at most, have these sums.
+    """Raise `Disagreement` if no rows, from the least to the largest number, have these sums.
 
     ``members`` is the number of those who have rows of every class, group and stratum.
     """
     least, most = rows
     if not least <= sums.n <= most:
         raise Disagreement(
-            f"members add {least:,} to {most:,} rows by their cards, but counted {sums.n:,.0f}"
+            f"members say that they add {least:,} to {most:,} rows, but counted {sums.n:,.0f}"
         )
     if law is None:
         _check_counts(sums, cells.columns.least, members)
