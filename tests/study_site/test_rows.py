@@ -119,7 +119,7 @@ def test_settings_that_change_nothing_are_named(tmp_path: Path) -> None:
         "declared in peer.toml is 'risk', 'died' and 'age', and batch 1 was frozen with 'risk' and "
         "'died', which stays: what declared says holds for batches that are added later alone.",
         "[batch] in peer.toml names 2, which changes nothing: the first batch is read from source, "
-        "and 0 were added since.",
+        "and the last one has number 1.",
     ]
 
 

@@ -138,7 +138,7 @@ def find_unheeded(settings: StudySettings, batches: Sequence[Batch], name: str) 
     if strange := sorted(set(settings.batch).difference(added)):
         yield (
             f"[batch] in peer.toml names {join_names(strange)}, which changes nothing: the first "
-            f"batch is read from source, and {len(added)} were added since."
+            f"batch is read from source, and the last one has number {1 + len(added)}."
         )
 
 
