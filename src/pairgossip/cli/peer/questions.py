@@ -99,7 +99,6 @@ def ask_command(
 
 def _confirm_rows(text: str, *, yes: bool) -> None:
     """Ask before rows of this peer leave as they are."""
-    from pairgossip.cli.peer.folders import is_answered_yes
     from pairgossip.peer.specification.canonical_text import decode_spec
 
     spec = decode_spec(text)
@@ -453,7 +452,6 @@ def leave_command(*, home: HomeFolder = None, visible: Flag = False, yes: Flag =
     yes
         Do not ask.
     """
-    from pairgossip.cli.peer.folders import is_answered_yes
     from pairgossip.study.service.requests import Leave
 
     study = read_study(home)
