@@ -25,7 +25,7 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
-from pairgossip.study.service.requests import Accept, Join, Leave, Refuse, Reply, Requests
+from pairgossip.study.service.requests import Accept, Evict, Join, Leave, Refuse, Reply, Requests
 from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, StudyStatus
 from pairgossip.study.site.words import digest_words
 from tests.cli.test_peer import Terminal
@@ -160,6 +160,18 @@ def test_what_it_costs_that_a_member_goes_is_said_before(ann: Site, bob: Site) -
     assert said in err and "With --visible all goes on" in err
     assert "no further column" not in ann.attempt("leave", "--visible")[2]
     assert waiting(ann) == []
+
+
+def test_a_newcomer_that_does_not_sign_is_evicted_by_its_name(ann: Site, bob: Site) -> None:
+    (me, other), _ = list_of(ann, bob)
+    sign_list(ann, bob)
+    third = msgspec.structs.replace(other, id="0" * 64, name="cleo")
+    members = (written.Member(me, True, True), written.Member(third, False, True))
+    status = StudyStatus(name="ann", id=me.id, list="00", members=members)
+    written.write_status(ann.reading.home, status)
+    ann.run("evict", "cleo", "--yes")
+    assert waiting(ann) == [Evict(third.id)]
+    assert "the members are ann, bob and cleo." in " ".join(ann.attempt("evict", "dora")[2].split())
 
 
 def test_a_list_of_newcomers_is_agreed_to_in_one_line(ann: Site, bob: Site) -> None:

@@ -230,11 +230,10 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
     from pairgossip.study.service.requests import Evict
 
     study = StudyReading(folder)
-    signed = study.signed_list()
-    members = () if signed is None else signed.list.members
+    members = _cards_of(study)
     lost = [one for one in members if member in (one.name, one.id)]
     if not lost:
-        names = join_names(sorted(one.name for one in members) or ["nobody"])
+        names = join_names(sorted({one.name for one in members}) or ["nobody"])
         raise InputError(f"No member is called '{member[:64]}': the members are {names}.")
     if lost[0].name == study.name:
         raise InputError("A peer does not evict itself: it leaves, with peer leave.")
@@ -250,6 +249,15 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
     if not yes and not is_answered_yes(meaning, f"Evict {lost[0].name}?", refusal):
         raise InputError("Nobody was evicted.")
     send_request(study, Evict(lost[0].id))
+
+
+def _cards_of(study: StudyReading) -> list[Card]:
+    """Return the members of the list, and after them those that wait to be on it."""
+    signed, status = study.signed_list(), study.status()
+    if signed is None:
+        return []
+    waiting = [] if status is None else [one.card for one in status.members if not one.is_listed]
+    return [*signed.list.members, *(one for one in waiting if one.id not in signed.list.ids)]
 
 
 def describe_cost(study: StudyReading, member: str) -> Iterator[str]:
