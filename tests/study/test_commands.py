@@ -82,6 +82,7 @@ def test_a_study_of_few_members_is_told_what_it_cannot_ask(
     assert "These are 2 members, and where no count of fewer than 3 rows leaves a site" in err
     more = [str(Site(tmp_path, name, seed).invitation) for seed, name in enumerate("cde", 3)]
     assert "These are" not in bob.attempt("join", "--yes", str(ann.invitation), *more)[2]
+    assert "These are" not in ann.attempt("join", "--yes", *more[:2])[2]  # besides the first
 
 
 def test_rows_to_add_are_named_by_their_file_alone(ann: Site, tmp_path: Path) -> None:

@@ -107,10 +107,23 @@ def join_study(folder: Path, texts: Sequence[str], *, yes: bool) -> None:
     _check_study(study, invited)
     for one in invited:
         write_line(f"member {one.card.name}, {one.card.id}")
-    tell_all(tuple(_describe_few(study, [one.card for one in invited])))
+    accepted = {card.id: card for card in (*_accepted_before(study), *(i.card for i in invited))}
+    tell_all(tuple(_describe_few(study, list(accepted.values()))))
     if not yes and study.signed_list() is None:
         _confirm_first_list(study, invited)
     send_request(study, Join(tuple(one.card for one in invited)))
+
+
+def _accepted_before(study: StudyReading) -> Iterator[Card]:
+    """Yield the other members that this operator has accepted, also while the peer did not run."""
+    from pairgossip.study.service.requests import Join
+
+    if (status := study.status()) is not None:
+        others = (one for one in status.members if one.card.id != status.id)
+        yield from (one.card for one in others if one.is_accepted)
+    for request in study.waiting():
+        if isinstance(request, Join):
+            yield from request.cards
 
 
 def _describe_few(study: StudyReading, others: Sequence[Card]) -> Iterator[str]:
@@ -121,8 +134,9 @@ def _describe_few(study: StudyReading, others: Sequence[Card]) -> Iterator[str]:
     if study.signed_list() is None and least > 1 and count < needed:
         yield (
             f"These are {count} members, and where no count of fewer than {least} rows leaves a "
-            f"site a table takes the rows of {needed}: statistics on sums are refused until more "
-            "have joined. Of fewer members all would have to say peer init --least-cell 1."
+            f"site a table takes the rows of {needed}: statistics on sums without noise are "
+            "refused until more have joined. Of fewer members all would have to say peer init "
+            "--least-cell 1."
         )
 
 
