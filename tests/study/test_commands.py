@@ -172,6 +172,9 @@ def test_a_newcomer_that_does_not_sign_is_evicted_by_its_name(ann: Site, bob: Si
     written.write_status(ann.reading.home, status)
     ann.run("evict", "cleo", "--yes")
     assert waiting(ann) == [Evict(third.id)]
+    written.write_status(ann.reading.home, msgspec.structs.replace(status, list=""))
+    ann.run("evict", "bob", "--yes")
+    assert waiting(ann)[1:] == [Evict(other.id)]
     assert "the members are ann, bob and cleo." in " ".join(ann.attempt("evict", "dora")[2].split())
 
 

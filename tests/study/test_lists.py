@@ -11,6 +11,7 @@ from pairgossip.study.protocol.records import (
     MemberList,
     Never,
     encode,
+    slot_of,
 )
 from pairgossip.study.protocol.spreading import Give, encode_frame
 from tests.study.fakes import Node, accept_each_other, exchange, found
@@ -336,3 +337,85 @@ def test_what_follows_a_dead_list_binds_whoever_has_signed_it() -> None:
     exchange(nodes[:2])
     assert said_of(nodes[1], Never, after)
     assert said_of(first, Assent, rival)
+
+
+def test_an_eviction_that_is_regretted_blocks_nobody() -> None:
+    nodes = found(5)
+    nodes[0].do(nodes[0].study.evict("m04"))
+    exchange(nodes)
+    everybody = [*nodes, Node(5)]
+    accept_each_other(everybody)
+    for node in nodes:
+        node.do(node.study.propose())
+    exchange(everybody, contacts=6)
+    for node in nodes:
+        node.do(node.study.propose())
+    exchange(everybody, contacts=6)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}
+
+
+def test_founders_go_on_without_one_that_never_signs() -> None:
+    nodes = [Node(number) for number in range(5)]
+    accept_each_other(nodes)
+    for node in nodes[:4]:
+        node.do(node.study.propose())
+    exchange(nodes[:4])
+    assert ids_of(nodes) == {()}
+    for node in nodes[:4]:
+        node.do(node.study.evict("m04"))
+    exchange(nodes[:4])
+    assert ids_of(nodes[:4]) == {("m00", "m01", "m02", "m03")}
+    nodes[4].do(nodes[4].study.propose())
+    exchange(nodes)
+    assert ids_of(nodes) == {("m00", "m01", "m02", "m03"), ()}
+
+
+def test_where_too_few_would_stay_another_joins_first() -> None:
+    nodes = found(4)
+    for node in nodes[2:]:
+        node.do(node.study.leave())
+    exchange(nodes)  # one has left: the other stays until somebody joins
+    everybody = [*nodes[:3], Node(4)]
+    accept_each_other(everybody)
+    for node in nodes[:3]:
+        node.do(node.study.propose())
+    exchange(everybody, contacts=8)
+    assert {node.ids for node in everybody if node.id != "m02"} == {("m00", "m01", "m04")}
+
+
+def test_a_newcomer_joins_after_many_lists_of_former_members() -> None:
+    nodes = found(4)
+    core, gone = nodes[:3], nodes[3]
+    here = list_of(nodes)
+    for number in range(80):
+        members = core if number % 2 == 0 else nodes
+        here = MemberList(here.digest, tuple(node.card for node in members), number)
+        for signer in members:
+            record = signer.study._desk.sign(Assent(member=signer.id, list=here))
+            for node in core:
+                node.study._desk.store.add(record)
+                node.study.lists.take(node.study._desk.store.said(NO_DIGEST, slot_of(record))[0])
+    assert here.ids == gone.ids
+    for node in core:
+        node.do(node.study.evict(gone.id))
+    exchange(core)
+    everybody = [*core, Node(5)]
+    accept_each_other(everybody)
+    core[0].do(core[0].study.propose())
+    exchange(everybody, contacts=30)
+    assert ids_of(everybody) == {("m00", "m01", "m02", "m05")}
+    assert {node.study.name for node in everybody} == {core[0].study.name}
+
+
+def test_who_signs_a_list_and_that_it_never_will_is_named() -> None:
+    nodes = found(4)
+    liar = nodes[3]
+    new = list_of(nodes[1:], list_of(nodes).digest)
+    both = (
+        liar.study._desk.sign(Assent(member=liar.id, list=new)),
+        liar.study._desk.sign(Never(member=liar.id, parent=new.parent, list=new.digest)),
+    )
+    hear(nodes[0], both[0])
+    assert nodes[0].study.lists.liars == frozenset()
+    hear(nodes[0], both[1])
+    assert nodes[0].study.lists.liars == {liar.id}

@@ -227,6 +227,20 @@ def test_a_question_that_only_reads_takes_no_yes_and_shows_no_words() -> None:
     assert {node.study.archived[broken].kind for node in nodes} == {"cannot"}
 
 
+def test_who_has_signed_a_result_does_not_take_it_back() -> None:
+    """Others may have all signatures already: nobody ends what somebody has finished."""
+    nodes = found(3)
+    table = ask(nodes[0])
+    exchange(nodes)
+    name = ask(nodes[1], reads=[table], adds=False)
+    with pytest.raises(InputError, match="Too late: this peer has signed the result"):
+        nodes[1].study.withdraw(name, "a mistake")
+    nodes[1].do(nodes[1].study.tick(10**6))
+    assert nodes[1].view(name).phase == "statements"
+    exchange(nodes)
+    assert [node.study.archived[name].kind for node in nodes] == ["done"] * 3
+
+
 def test_a_repeat_over_other_rows_is_refused() -> None:
     nodes = found(3)
     first = ask(nodes[0])

@@ -268,10 +268,9 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
 def _cards_of(study: StudyReading) -> list[Card]:
     """Return the members of the list, and after them those that wait to be on it."""
     signed, status = study.signed_list(), study.status()
-    if signed is None:
-        return []
+    listed = () if signed is None else signed.list.members
     waiting = [] if status is None else [one.card for one in status.members if not one.is_listed]
-    return [*signed.list.members, *(one for one in waiting if one.id not in signed.list.ids)]
+    return [*listed, *(one for one in waiting if one not in listed)]
 
 
 def describe_cost(study: StudyReading, member: str) -> Iterator[str]:

@@ -170,7 +170,7 @@ class Desk:
         secrets: Mapping[str, bytes | None] | None = None,
         hidden: AnyRecord | None = None,
     ) -> list[Action]:
-        """Sign a record, save it, and send it; ``also`` is saved with it, and not shown yet."""
+        """Sign a record, save it, and send it; ``hidden`` is saved with it, and not shown yet."""
         if self.halted is not None:
             raise InputError(self.halted)
         unshown = None if hidden is None else self.store.add(self.sign(hidden), is_shown=False)

@@ -84,10 +84,20 @@ class KnownLists:
         known = self._known_card(card.id)
         if known is None:
             return new.digest in self._past or self.card.id in self.signers(new.digest)
-        is_new = new.digest not in self.known
-        if is_new and self._count_signed(card.id) >= _MOST_LISTS:
+        if known.certificate != card.certificate:
             return False
-        return known.certificate == card.certificate
+        if new.digest in self.known or new.digest in self._past:
+            return True
+        return self._may_matter(new) and self._count_signed(card.id) < _MOST_LISTS
+
+    def _may_matter(self, new: MemberList) -> bool:
+        """Return whether a newcomer needs a list: it has this member, or leads to one that has.
+
+        Those before it are taken later, from the present list back.
+        """
+        if self.current is not None or self.card.id in new.ids:
+            return True
+        return any(one.parent == new.digest for one in self.known.values())
 
     def _count_signed(self, member: str) -> int:
         """Return the number of lists of a member that do not exist, or lead nowhere."""
@@ -248,6 +258,13 @@ class KnownLists:
         parent = self.known.get(new.parent)
         is_smaller = parent is not None and not set(parent.ids) <= set(new.ids)
         return not is_smaller, -len(new.members), new.digest
+
+    @property
+    def liars(self) -> frozenset[str]:
+        """Members that have signed a list, and that they never will: two studies may exist."""
+        return frozenset(
+            one for digest in self.known for one in self.signers(digest) & self.refusers(digest)
+        )
 
     @property
     def leavers(self) -> frozenset[str]:

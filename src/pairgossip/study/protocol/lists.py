@@ -19,7 +19,8 @@ dead one, or that does not follow its present one, as the list of a newcomer tha
 study of its own.
 
 A member signs by itself the decisions of its operator: the accepted cards, and the evicted members.
-One successor makes one kind of change, and evicts one member at most.
+One successor makes one kind of change, and evicts one member at most. When its operator proposes, a
+member gives up lists without a member that it keeps: an eviction that is regretted blocks nobody.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Lists(KnownLists):
         head = self.known.get(self.head)
         waiting = () if head is None else head.ids
         listed = {*(self.current.ids if self.current else ()), *waiting}
-        if self.current is None or member not in listed or member == self.card.id:
+        listed.update(one for new in self.pending for one in new.ids)
+        if member not in listed or member == self.card.id:
             raise InputError("That is no other member of the present list: see who is on it.")
         if member in waiting:
             self._refuse_few(len(waiting) - 1)
@@ -81,7 +83,7 @@ class Lists(KnownLists):
         """Sign a pending list of the operator's decisions; if there is none, a new one."""
         if not self.may_sign:
             raise InputError("This peer has not heard from another yet: try again in a moment.")
-        before, actions = self.head, self.sign_what_is_decided()
+        before, actions = self.head, [*self._keep_members(), *self.sign_what_is_decided()]
         if self.head != before:
             return actions
         try:
@@ -91,14 +93,29 @@ class Lists(KnownLists):
                 raise
             return actions  # they are saved already
 
+    def _keep_members(self) -> list[Action]:
+        """Give up lists without a member that this operator keeps.
+
+        Whoever has signed one may have changed its mind, and they would go before all others.
+        """
+        actions, mine = list[Action](), self.card.id
+        for new in self.pending:
+            parent = self.known.get(new.parent)
+            if parent is None or mine not in parent.ids or mine in self._spoken(new):
+                continue
+            if not set(parent.ids) - set(new.ids) <= self.evicted | self.leavers:
+                actions += self._give_up(new)
+        return actions
+
     def _propose_new(self) -> list[Action]:
         parent = self.known.get(self.head)
         if parent is None:
             return self._sign_new(lambda _: True, self.accepted.values())
-        leavers = self.leavers
-        if leavers:
-            return self._sign_new(lambda one: one.id not in leavers)
+        leavers = self.leavers.intersection(parent.ids)
         newcomers = [one for who, one in self.accepted.items() if who not in parent.ids]
+        is_long = len(parent.ids) - len(leavers) >= self.least_members
+        if leavers and (is_long or not newcomers):  # otherwise they leave once others have joined
+            return self._sign_new(lambda one: one.id not in leavers)
         if not newcomers:
             return []
         return self._sign_new(lambda _: True, newcomers)
@@ -144,9 +161,15 @@ class Lists(KnownLists):
             if self._may_sign(new):
                 actions += self._sign(new)
             elif self._is_beaten(new):
-                never = Never(member=self.card.id, parent=new.parent, list=new.digest)
-                actions += self.desk.say(never)
+                actions += self._give_up(new)
         return actions + self._let_go()
+
+    def _give_up(self, new: MemberList) -> list[Action]:
+        return self.desk.say(Never(member=self.card.id, parent=new.parent, list=new.digest))
+
+    def _spoken(self, new: MemberList) -> set[str]:
+        """Return the members that have signed a list, or never will."""
+        return self.signers(new.digest) | self.refusers(new.digest)
 
     def _forget_left(self) -> list[Action]:
         """Let former members come back only if the operator accepts them again."""
@@ -174,7 +197,7 @@ class Lists(KnownLists):
         Of the remaining members, the one with the lowest id does so for a leaving one.
         """
         head = self.known.get(self.head)
-        if head is None or self.current is None or not self.may_sign:
+        if head is None or not self.may_sign:
             return []
         if out := sorted(self.evicted.intersection(head.ids))[:1]:
             stay = [one for one in head.ids if one not in out]
@@ -196,8 +219,12 @@ class Lists(KnownLists):
         A newcomer also gives up lists with another card of it, from an old invitation.
         """
         mine = self.card.id
-        if mine in self.signers(new.digest) | self.refusers(new.digest):
+        if mine in self._spoken(new):
             return False
+        here = () if self.current is None else self.current.ids
+        may_choose = self.current is not None or new.parent == NO_DIGEST
+        if may_choose and not self.evicted.isdisjoint(set(new.ids) - set(here)):
+            return True
         if self.current is None and new.cards[mine] != self.card:
             return True
         if self.is_dead(new.parent) or self._is_beside(new):
@@ -216,12 +243,16 @@ class Lists(KnownLists):
         shared = {here.digest for here in ours} & {here.digest for here in theirs}
         if one.digest in shared or new.digest in shared:
             return False
-        first = [here for here in ours if here.digest not in shared][-1]
+        ours = [here for here in ours if here.digest not in shared]
+        first = ours[-1]
         other = [here for here in theirs if here.digest not in shared][-1]
         if first.parent != other.parent or self.is_dead(first.digest):
             return False
-        # Whether a list is given up at which their lines part, its own members decide.
-        return self.card.id in other.ids and self._rank(first) < self._rank(other)
+        mine = self.card.id
+        is_alone = all(self.signers(here.digest) <= {mine} for here in ours)
+        if mine not in other.ids and (is_alone or self.exists(other.digest)):
+            return False  # a newcomer's own study gives way to one that comes to exist without it
+        return self._rank(first) < self._rank(other)
 
     def _may_sign(self, new: MemberList) -> bool:
         """Return whether a list has the operator's decisions, and follows the last one signed.
@@ -230,7 +261,7 @@ class Lists(KnownLists):
         """
         if self.is_dead(new.digest) or self.is_dead(new.parent) or not is_in_order(new):
             return False
-        if self.card.id in self.signers(new.digest) | self.refusers(new.digest):
+        if self.card.id in self._spoken(new):
             return False
         if not all(self._leads(one, new) for one in self.ahead):
             return False
@@ -244,9 +275,7 @@ class Lists(KnownLists):
         if self.current is not None or new.parent == NO_DIGEST:
             return False
         before = [self.card.id in one.ids for one in self._line(new)[1:]]
-        if new.parent == self.head:
-            return not all(before)
-        return not before or not before[0]
+        return not before or not all(before)
 
     def _is_decided(self, new: MemberList, parent: MemberList | None) -> bool:
         """Return whether all changes are the operator's."""

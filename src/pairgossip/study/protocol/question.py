@@ -131,6 +131,8 @@ class Run(Standing):
         """
         if self.said("ending", self._me) or self.is_done or not self.may_speak:
             return []
+        if kind != "cannot" and self.has_stated:
+            return []  # some may have its result already
         sentence = clean_text(because, LONGEST_SENTENCE)
         return self._desk.say(
             Ending(
@@ -141,6 +143,11 @@ class Run(Standing):
                 because=sentence,
             )
         )
+
+    @property
+    def has_stated(self) -> bool:
+        """Return whether this member has signed a result."""
+        return any(self.said("statement", self._me, attempt) for attempt in (0, 1))
 
     @property
     def owes_ending(self) -> bool:

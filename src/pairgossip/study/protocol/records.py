@@ -89,7 +89,7 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
         return max((card.least_members for card in self.members), default=3)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _digest_list(members: MemberList) -> bytes:
     """Cached, since a liar can make lists of hundreds of kilobytes, and each is needed often."""
     content = msgspec.msgpack.encode(members)
@@ -112,7 +112,7 @@ class _Record(
 
 
 class Assent(_Record, frozen=True, tag="assent"):
-    """A member signs a list: the only one after its parent that may come to exist."""
+    """A member signs a list, which all that it has signed before, and that may exist, lead to."""
 
     list: MemberList
 

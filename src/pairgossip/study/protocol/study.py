@@ -175,7 +175,8 @@ class Study:
         own = run.question.member == self._desk.me
         is_due = now >= run.question.expires + (0 if own else _GRACE)
         is_mine = self._desk.me in run.members
-        return is_due and is_mine and run.may_speak and not run.has_echoed(self._desk.me)
+        is_too_late = run.has_echoed(self._desk.me) or run.has_stated
+        return is_due and is_mine and run.may_speak and not is_too_late
 
     # Requests of the operator
 
@@ -308,6 +309,8 @@ class Study:
     def _end(self, run: Run, kind: str, because: str) -> Sequence[Action]:
         if not run.may_speak:
             raise InputError("This peer has not heard from another yet: try again in a moment.")
+        if run.has_stated:
+            raise InputError("Too late: this peer has signed the result, which others may have.")
         return [*run.end(kind, because), *self._questions.go_on([run.name], 0)]  # type: ignore[arg-type]
 
     def _find_open(self, name: bytes) -> Run:

@@ -381,6 +381,8 @@ class StudyReporter:
         if self._study.lists.evicted_by() is not None:
             yield _LET_GO if self._me.id in self._study.lists.leavers else _LEFT_OUT
         yield from map(self._describe_misnamed, sorted(self._study.lists.misnamed))
+        for name in self._names_of(self._study.lists.liars):
+            yield f"'{name}' has signed a list, and that it never will: ask why, and who is on it."
         yield from self.find_unheeded()
         yield from self._unreached
         yield from self._certificates.problems(neighbors)
