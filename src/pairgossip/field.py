@@ -206,7 +206,8 @@ class Asked:
         return self.status.leaves
 
     def wait(self, timeout: float | None = None) -> Asked:
-        """Return once all have signed the answer; raise `InputError` if there will be none.
+        """Return once all have signed the answer; raise `InputError` if there will be none, or if
+        the peer was stopped meanwhile.
 
         Parameters
         ----------
@@ -215,10 +216,10 @@ class Asked:
         """
         status = self._study.wait(self.number, timeout)
         if not status.is_over:
-            raise InputError(
-                f"Question {self.number} is not answered after {timeout:g} seconds: "
-                f"{explain(status)}."
+            when = (
+                "while this peer does not run" if timeout is None else f"after {timeout:g} seconds"
             )
+            raise InputError(f"Question {self.number} is not answered {when}: {explain(status)}.")
         if not status.is_done:
             raise InputError(f"Question {self.number} has no answer: {explain(status)}.")
         return self

@@ -23,6 +23,7 @@ from pairgossip.study.protocol.records import (
     encode,
     payload_of,
 )
+from pairgossip.study.service import reading as reading_module
 from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
 from pairgossip.study.service.requests import Accept, Evict, Join, Leave, Refuse, Reply, Requests
@@ -245,9 +246,12 @@ def test_nobody_waits_for_a_peer_that_was_stopped_meanwhile(
     (tmp_path / "auc.toml").write_text(SPEC)
     reply = Reply("Asked question 1.", number=1)
     monkeypatch.setattr(questions_module, "send_request", lambda study, request: reply)
+    monkeypatch.setattr(reading_module, "_RESTART", 0.5)
     code, out, err = ann.attempt("ask", str(tmp_path / "auc.toml"), "--wait")
     assert (code, out) == (1, "1\n")
     assert "question 1 goes on once it runs again" in " ".join(err.split())
+    with pytest.raises(InputError, match="not answered while this peer does not run"):
+        Peer(ann.folder).question(1).wait()
 
 
 @pytest.mark.parametrize("typed", ["y\n", "n\n", ""])

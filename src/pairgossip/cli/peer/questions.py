@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from pairgossip.study.service.reading import StudyReading
     from pairgossip.study.service.status import QuestionStatus
 
-_LOOK = 1.0
-"""Seconds after which a command that waits looks whether the peer still runs."""
-
 
 def ask_command(
     spec: Path,
@@ -120,10 +117,9 @@ def _await(study: StudyReading, number: int) -> int:
     """Wait until a question is over for good, or the peer that asks it does not run any more."""
     from pairgossip.study.service.reading import may_go_on
 
-    while may_go_on(question := study.wait(number, _LOOK)):
-        if not study.is_running:
-            tell(f"The peer was stopped: question {number} goes on once it runs again (peer run).")
-            return EXIT_FAILED
+    if may_go_on(question := study.wait(number)):
+        tell(f"The peer was stopped: question {number} goes on once it runs again (peer run).")
+        return EXIT_FAILED
     tell(f"Question {number}: {_state(question)}.")
     return 0 if question.is_done else EXIT_FAILED
 

@@ -37,6 +37,8 @@ _POLL = 0.05
 _UNFINISHED = 30.0
 """Seconds of waiting for a question that has ended after numbers were shown: records of others may
 still be on their way, and then it is answered after all."""
+_RESTART = 5.0
+"""Seconds after which whoever waits takes it that a stopped peer is not started again."""
 _SHORTEST_NAME = 6
 """Least number of digits by which a question's name is recognized; numbers seldom have as many."""
 
@@ -108,10 +110,18 @@ class StudyReading:
         return False
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
-        """Return a question once it has ended for good, or as it is when the time is up."""
-        end = float("inf") if seconds is None else time.monotonic() + seconds
-        while may_go_on(question := self.question(which)) and time.monotonic() < end:
+        """Return a question once it has ended for good, or as it is when the time is up.
+
+        Without a time, also as it is when the peer was stopped, and nobody starts it again soon.
+        """
+        wait = _RESTART if seconds is None else seconds
+        last = time.monotonic() + wait
+        while may_go_on(question := self.question(which)) and time.monotonic() < last:
             time.sleep(_POLL)
+            # Seldom, since a peer that starts in the very moment of a look finds its folder held.
+            is_due = seconds is None and last - time.monotonic() < wait / 2
+            if is_due and self.is_running:
+                last = time.monotonic() + wait
         return question
 
     def result(self, which: int | str) -> SignedResult:
