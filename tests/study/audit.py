@@ -146,7 +146,7 @@ class Auditor:
             return
         new = record.list
         alive = [one for one in signed if one.digest not in refused_lists and one != new]
-        if not all(self._leads(one, new) for one in alive):
+        if not all(self._leads(one, new) or self._leads(new, one) for one in alive):
             raise Violated(f"{member.id} signs two lists that may both come to exist")
         self._check_changes(member, new)
 

@@ -7,9 +7,9 @@ and all members of the parent but those that leave or are evicted. There is no v
 list may follow one that is still pending: so a newcomer that never signs can be evicted.
 
 A member that has not signed a list may declare that it never will (`Never`): then the list is dead.
-A member signs a list only if all lists that it has signed before, and that are not dead, lead to
-it. So of two lists that both exist and have an honest member in common, one leads to the other,
-whatever their parents are: those that it has signed form one line, but for the dead ones.
+All lists that a member signs, but for the dead ones, form one line, in which each leads to the
+next. So of two lists that both exist and have an honest member in common, one leads to the other,
+whatever their parents are.
 
 If two lists are proposed at once, neither is signed by all. One of them goes first, and members
 that have signed it declare `Never` for the other: then those that have signed that are free. First
@@ -257,15 +257,17 @@ class Lists(KnownLists):
     def _may_sign(self, new: MemberList) -> bool:
         """Return whether a list has the operator's decisions, and follows the last one signed.
 
-        A newcomer signs any list whose members its operator has all accepted.
+        A newcomer signs any list whose members its operator has all accepted, and later those
+        before it that it did not know.
         """
         if self.is_dead(new.digest) or self.is_dead(new.parent) or not is_in_order(new):
             return False
         if self.card.id in self._spoken(new):
             return False
-        if not all(self._leads(one, new) for one in self.ahead):
+        is_before = any(self._leads(new, one) for one in self.ahead)
+        if not is_before and not all(self._leads(one, new) for one in self.ahead):
             return False
-        if self._is_newcomer(new):
+        if is_before or self._is_newcomer(new):
             wanted = {**self.accepted, self.card.id: self.card}
             return all(wanted.get(one.id) == one for one in new.members)
         return new.parent == self.head and self._is_decided(new, self.known.get(new.parent))

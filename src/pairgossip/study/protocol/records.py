@@ -112,7 +112,7 @@ class _Record(
 
 
 class Assent(_Record, frozen=True, tag="assent"):
-    """A member signs a list, which all that it has signed before, and that may exist, lead to."""
+    """A member signs a list: of all that it signs and that may exist, each leads to the next."""
 
     list: MemberList
 
