@@ -77,6 +77,22 @@ def test_a_newcomer_that_never_signs_blocks_nobody() -> None:
     assert ids_of([*nodes, other]) == {("m00", "m01", "m02", "m03", "m07")}
 
 
+def test_a_newcomer_that_one_has_not_accepted_is_evicted_by_all() -> None:
+    nodes = found(4)
+    silent, other = Node(4), Node(7)
+    for node in nodes[:3]:
+        node.do(node.study.accept_card(silent.card))
+    nodes[0].do(nodes[0].study.propose())
+    exchange(nodes)
+    for node in nodes:
+        node.do(node.study.evict(silent.id))
+    exchange(nodes)
+    accept_each_other([*nodes, other])
+    nodes[0].do(nodes[0].study.propose())
+    exchange([*nodes, other])
+    assert ids_of([*nodes, other]) == {("m00", "m01", "m02", "m03", "m07")}
+
+
 def test_two_that_are_proposed_at_once_both_join() -> None:
     nodes = found(4)
     new = [Node(4), Node(5)]
