@@ -58,7 +58,7 @@ class Operator:
                 return self._join(request, act)
             case Evict(member):
                 act(self._study.evict(member))
-                return Reply("Signed a list without that member: all others must, too.")
+                return Reply("Decided to go on without that member: all others must, too.")
             case Leave(totals_visible):
                 actions = self._study.leave(totals_visible=totals_visible)
                 act(actions)
