@@ -257,7 +257,7 @@ def sign_twice(patch: Patch) -> None:
 
     patch.setattr(Lists, "head", property(head))
     patch.setattr(Lists, "_may_sign", may_sign)
-    patch.setattr(Lists, "_is_beaten", lambda self, new: False)
+    patch.setattr(Lists, "_must_give_up", lambda self, new: False)
 
 
 @_defect("one list evicts two members", "evicts two members")

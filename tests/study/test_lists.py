@@ -1,5 +1,8 @@
 """Tests of the versions of the list of members."""
 
+import secrets
+import tracemalloc
+
 import pytest
 from msgspec.structs import replace
 
@@ -8,6 +11,7 @@ from pairgossip.study.protocol.records import (
     NO_DIGEST,
     AnyRecord,
     Assent,
+    Card,
     MemberList,
     Never,
     encode,
@@ -119,6 +123,14 @@ def test_one_leaves_and_comes_back_only_if_it_is_accepted_anew() -> None:
     assert ids_of(nodes[1:]) == {("m01", "m02", "m03", "m04")}
 
 
+def test_who_has_left_does_not_ask_again() -> None:
+    nodes = found(4)
+    nodes[0].do(nodes[0].study.leave())
+    exchange(nodes)
+    with pytest.raises(InputError, match="on no list of members that it could leave"):
+        nodes[0].study.leave()
+
+
 def test_who_leaves_while_another_joins_is_let_go_from_the_new_list() -> None:
     nodes = found(4)
     everybody = [*nodes, Node(4)]
@@ -171,6 +183,27 @@ def test_least_members() -> None:
     nodes = found(3)
     with pytest.raises(InputError, match="list of 2"):
         nodes[0].study.evict("m02")
+
+
+def test_lists_without_a_right_signature_take_no_memory() -> None:
+    nodes = found(4)
+    first, liar = nodes[0], nodes[3]
+    here = first.study.members
+    assert here is not None
+
+    def hear_forged(count: int) -> None:
+        for number in range(count):
+            long = Card("z", "z", secrets.token_hex(2_000), None)
+            new = MemberList(here.digest, (liar.card, long), number)
+            forged = Assent(member=liar.id, list=new, signature=bytes(64))
+            hear(first, forged)
+
+    hear_forged(10)
+    tracemalloc.start()
+    hear_forged(200)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 200 * 2_000
 
 
 @pytest.mark.parametrize("parents", ["one", "many"])

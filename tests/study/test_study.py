@@ -241,6 +241,34 @@ def test_who_has_signed_a_result_does_not_take_it_back() -> None:
     assert [node.study.archived[name].kind for node in nodes] == ["done"] * 3
 
 
+def test_who_has_signed_a_result_and_cannot_compute_it_again_does_not_end_it() -> None:
+    """All signatures have come to one member; another starts again without its source."""
+    nodes = found(4)
+    table = ask(nodes[0])
+    exchange(nodes)
+    name = ask(nodes[0], reads=[table], adds=False)
+    by_id = {node.id: node for node in nodes}
+    asked = list(nodes[0].outbox)
+    nodes[0].outbox.clear()
+    for send in asked:
+        by_id[send.to].do(by_id[send.to].study.receive("m00", send.frame, 1))
+    for sender in nodes[1:]:
+        signed = [send for send in sender.outbox if send.to == "m00"]
+        if sender.id != "m03":
+            signed += [send for send in sender.outbox if send.to in ("m01", "m02")]
+        sender.outbox.clear()
+        for send in signed:
+            by_id[send.to].do(by_id[send.to].study.receive(sender.id, send.frame, 1))
+    assert nodes[0].study.archived[name].kind == "done"
+    assert nodes[1].view(name).awaited == nodes[2].view(name).awaited == ("m03",)
+    nodes[2].site.is_broken = True
+    nodes[2].begin()
+    exchange(nodes[1:3])
+    assert name not in nodes[1].study.archived
+    exchange(nodes)
+    assert [node.study.archived[name].kind for node in nodes] == ["done"] * 4
+
+
 def test_a_repeat_over_other_rows_is_refused() -> None:
     nodes = found(3)
     first = ask(nodes[0])

@@ -73,11 +73,10 @@ class KnownLists:
         return None
 
     def _is_credible(self, new: MemberList, card: Card) -> bool:
-        """Return whether a signer is known here, or the list led to the present one, or was signed
-        here.
+        """Return whether a member's signature of a list is worth checking and keeping.
 
-        A member that this operator has not accepted signs nothing else: it could make up any
-        number.
+        Of a member that this operator has not accepted, only signatures of lists that led to the
+        present one, or were signed here, are taken: it could make up any number of others.
         """
         if not is_in_order(new):
             return False
@@ -91,9 +90,10 @@ class KnownLists:
         return self._may_matter(new) and self._count_signed(card.id) < _MOST_LISTS
 
     def _may_matter(self, new: MemberList) -> bool:
-        """Return whether a newcomer needs a list: it has this member, or leads to one that has.
+        """Return whether a list may concern this member.
 
-        Those before it are taken later, from the present list back.
+        A newcomer takes only lists that it is on, and those that lead to one of them. The earlier
+        ones of its study are taken later, from the present list back.
         """
         if self.current is not None or self.card.id in new.ids:
             return True
@@ -219,7 +219,7 @@ class KnownLists:
 
     @property
     def ahead(self) -> list[MemberList]:
-        """Lists after the present one that are signed here and not dead: each leads to the next."""
+        """Lists after the present one that are signed here and not dead, which form one line."""
         here, mine, past = self.current, self.card.id, self._past
         return [
             one
@@ -230,28 +230,31 @@ class KnownLists:
 
     @property
     def pending(self) -> list[MemberList]:
-        """Lists with this member that do not exist yet and are not dead, whatever they follow."""
-        mine, past = self.card.id, self._past
-        waiting = [
-            one
-            for digest, one in self.known.items()
-            if digest not in past and mine in one.ids
-            if not self.is_dead(digest) and not self.exists(digest)
-        ]
-        return sorted(waiting, key=self._rank)
+        """Lists with this member that it has neither signed nor given up, whatever they follow."""
+        mine = self.card.id
+        return [one for one in self._waiting if mine in one.ids and mine not in self._spoken(one)]
 
     @property
     def proposals(self) -> tuple[MemberList, ...]:
-        """Lists that may come to exist after the present one."""
-        here = NO_DIGEST if self.current is None else self.current.digest
-        after = [*self._children(here)]
-        if self.current is None:
-            after = [one for one in self.known.values() if self.card.id in one.ids]
-        alive = [one for one in after if not self.is_dead(one.digest)]
-        for one in alive if self.current is not None else ():
-            alive += [two for two in self._children(one.digest) if not self.is_dead(two.digest)]
-        waiting = [one for one in alive if not self.exists(one.digest)]
-        return tuple(sorted(waiting, key=self._rank))
+        """Lists that may follow the present one; before the first, all with this member."""
+        here, mine = self.current, self.card.id
+        return tuple(
+            one
+            for one in self._waiting
+            if (mine in one.ids if here is None else self._leads(here, one))
+        )
+
+    @property
+    def _waiting(self) -> list[MemberList]:
+        """Lists that do not exist yet and are not dead, in the order in which they are signed."""
+        past = self._past
+        alive = (one for one in self.known.values() if not self.is_dead(one.digest))
+        waiting = [one for one in alive if one.digest not in past and not self.exists(one.digest)]
+        return sorted(waiting, key=self._rank)
+
+    def _spoken(self, new: MemberList) -> set[str]:
+        """Return the members that have signed a list, or never will."""
+        return self.signers(new.digest) | self.refusers(new.digest)
 
     def _rank(self, new: MemberList) -> tuple[bool, int, bytes]:
         """Return the sort key of pending lists; one that leaves a member out goes first."""
@@ -283,7 +286,7 @@ class KnownLists:
 
     @property
     def misnamed(self) -> frozenset[str]:
-        """Members whose card on a pending list differs from the one known here.
+        """Members whose card on a list that does not exist, dead or not, differs from the one here.
 
         For this member: others have accepted another invitation of it. For another one: it has
         signed another address, or other limits, than in the invitation that this operator has

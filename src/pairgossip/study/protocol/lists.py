@@ -9,14 +9,15 @@ list may follow one that is still pending: so a newcomer that never signs can be
 A member that has not signed a list may declare that it never will (`Never`): then the list is dead.
 All lists that a member signs, but for the dead ones, form one line, in which each leads to the
 next. So of two lists that both exist and have an honest member in common, one leads to the other,
-whatever their parents are.
+whatever their parents are. Only a member that signs a list, and that it never will, can break that;
+both records name it (`liars`).
 
 If two lists are proposed at once, neither is signed by all. One of them goes first, and members
 that have signed it declare `Never` for the other: then those that have signed that are free. First
-goes one that leaves a member out, then the longest, then the lowest digest. Of two lists with other
-parents, those are compared at which their lines part. A member also gives up a list that follows a
-dead one, or that does not follow its present one, as the list of a newcomer that meant to begin a
-study of its own.
+goes one that leaves a member out, then the longest, then the lowest digest. If their parents
+differ, the lists are compared at which their lines part. A member also gives up a list that follows
+a dead one, that has a newcomer that its operator has evicted, or that does not follow its present
+one, as the list of a newcomer that meant to begin a study of its own.
 
 A member signs by itself the decisions of its operator: the accepted cards, and the evicted members.
 One successor makes one kind of change, and evicts one member at most. When its operator proposes, a
@@ -55,22 +56,27 @@ class Lists(KnownLists):
         return [self._save(), *self.sign_what_is_decided()]
 
     def evict(self, member: str) -> list[Action]:
-        """Decide to continue without a member, or a newcomer that does not sign, and sign that."""
+        """Decide to continue without a member, or a newcomer that does not sign.
+
+        This member signs a list without it, or gives up those that it has not signed.
+        """
         head = self.known.get(self.head)
-        waiting = () if head is None else head.ids
-        listed = {*(self.current.ids if self.current else ()), *waiting}
-        listed.update(one for new in self.pending for one in new.ids)
-        if member not in listed or member == self.card.id:
-            raise InputError("That is no other member of the present list: see who is on it.")
-        if member in waiting:
-            self._refuse_few(len(waiting) - 1)
+        signed = () if head is None else head.ids
+        lists = [*self.proposals, *([self.current] if self.current else [])]
+        if member == self.card.id or not any(member in one.ids for one in lists):
+            raise InputError(
+                "That is no other member of the present list, or of one that is proposed: see who "
+                "is on it."
+            )
+        if member in signed:
+            self._refuse_few(len(signed) - 1)
         self.evicted.add(member)
         self.accepted.pop(member, None)
         return [self._save(), *self.sign_what_is_decided()]
 
     def leave(self, *, totals_visible: bool = False) -> list[Action]:
         """Ask to be left out of the next list."""
-        if self.current is None:
+        if self.current is None or self.evicted_by() is not None:
             raise InputError("This peer is on no list of members that it could leave.")
         about = self.current.digest
         if self._said("leave", about, self.card.id):
@@ -96,12 +102,12 @@ class Lists(KnownLists):
     def _keep_members(self) -> list[Action]:
         """Give up lists without a member that this operator keeps.
 
-        Whoever has signed one may have changed its mind, and they would go before all others.
+        Those who have signed one may have changed their minds, and it would go before all others.
         """
         actions, mine = list[Action](), self.card.id
         for new in self.pending:
             parent = self.known.get(new.parent)
-            if parent is None or mine not in parent.ids or mine in self._spoken(new):
+            if parent is None or mine not in parent.ids:
                 continue
             if not set(parent.ids) - set(new.ids) <= self.evicted | self.leavers:
                 actions += self._give_up(new)
@@ -123,8 +129,7 @@ class Lists(KnownLists):
     def _sign_new(
         self, stays: Callable[[Card], bool], newcomers: Iterable[Card] = ()
     ) -> list[Action]:
-        """Sign a new list after the last that this member has signed, if no list is pending
-        there."""
+        """Sign a new list after the last that this member has signed, if it may."""
         parent = self.known.get(self.head)
         before = (self.card,) if parent is None else parent.members
         cards = {one.id: one for one in before if stays(one)}
@@ -160,16 +165,12 @@ class Lists(KnownLists):
         for new in self.pending if self.may_sign else ():
             if self._may_sign(new):
                 actions += self._sign(new)
-            elif self._is_beaten(new):
+            elif self._must_give_up(new):
                 actions += self._give_up(new)
         return actions + self._let_go()
 
     def _give_up(self, new: MemberList) -> list[Action]:
         return self.desk.say(Never(member=self.card.id, parent=new.parent, list=new.digest))
-
-    def _spoken(self, new: MemberList) -> set[str]:
-        """Return the members that have signed a list, or never will."""
-        return self.signers(new.digest) | self.refusers(new.digest)
 
     def _forget_left(self) -> list[Action]:
         """Let former members come back only if the operator accepts them again."""
@@ -213,19 +214,16 @@ class Lists(KnownLists):
         self._advance()
         return actions
 
-    def _is_beaten(self, new: MemberList) -> bool:
-        """Return whether this member can never sign a pending list, and says so.
+    def _must_give_up(self, new: MemberList) -> bool:
+        """Return whether this member will never sign a pending list, for which others may wait.
 
         A newcomer also gives up lists with another card of it, from an old invitation.
         """
-        mine = self.card.id
-        if mine in self._spoken(new):
-            return False
         here = () if self.current is None else self.current.ids
         may_choose = self.current is not None or new.parent == NO_DIGEST
         if may_choose and not self.evicted.isdisjoint(set(new.ids) - set(here)):
             return True
-        if self.current is None and new.cards[mine] != self.card:
+        if self.current is None and new.cards[self.card.id] != self.card:
             return True
         if self.is_dead(new.parent) or self._is_beside(new):
             return True

@@ -22,6 +22,9 @@ shown. An echo and an ending of one member prove a lie. A question ends here, fo
 member has not shown its words; otherwise it cannot be undone, and late words may still finish it.
 So a sum is known only if no honest member has ended it, and a member that has not shown its words
 has revealed nothing. Whether it has ended follows from the records until `study` archives it.
+
+Whoever has signed a result does not end its question, as others may have all signatures: only if
+all have signed, and their results differ, there is no result to take back.
 """
 
 from __future__ import annotations
@@ -78,7 +81,8 @@ class Run(Standing):
                 step = self._step()
             except FAILURES as problem:
                 sentence = self.explain(problem)
-                if self._owes_words and not isinstance(problem, Disagreement):
+                is_bound = self._owes_words or self.has_stated
+                if is_bound and not isinstance(problem, Disagreement):
                     self.trouble = sentence
                 else:
                     self._failure = sentence
@@ -123,11 +127,12 @@ class Run(Standing):
         return self._desk.say(yes, {key_name(self.name): private})
 
     def end(self, kind: EndingKind, because: str) -> list[Action]:
-        """End the question for all, from the first round on that this member has not echoed.
+        """End the question for all, unless this member has signed a result.
 
-        That is not always the present one. After a start it may have echoed rounds that it has not
-        gone through again; and a round with different requests ends without an echo: members that
-        still wait for commitments to it end here, too.
+        It ends from the first round on that this member has not echoed, which is not always the
+        present one. After a start it may have echoed rounds that it has not gone through again; and
+        a round with different requests ends without an echo: members that still wait for
+        commitments to it end here, too.
         """
         if self.said("ending", self._me) or self.is_done or not self.may_speak:
             return []

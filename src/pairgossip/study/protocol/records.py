@@ -9,7 +9,7 @@ so no statement about one list, question or phase can be taken for one about ano
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -58,7 +58,9 @@ class Card(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     """The least rows of a batch and of a cell; a list uses the largest of its cards."""
 
 
-class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class MemberList(
+    msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, dict=True
+):
     """A version of the list of members, which exists once all that it requires have signed it."""
 
     parent: Digest
@@ -68,10 +70,11 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     attempt: Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)] = 0
     """Distinguishes it from a list of the same members that some member will never sign."""
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
-        """The name of this list."""
-        return _digest_list(self)
+        """The name of this list; kept with it, as it is needed often."""
+        content = msgspec.msgpack.encode(self)
+        return hashlib.sha256(b"pairgossip study list 1\x00" + content).digest()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -87,13 +90,6 @@ class MemberList(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     def least_members(self) -> int:
         """The least number of members whose rows are together in any number that becomes known."""
         return max((card.least_members for card in self.members), default=3)
-
-
-@lru_cache(maxsize=4096)
-def _digest_list(members: MemberList) -> bytes:
-    """Cached, since a liar can make lists of hundreds of kilobytes, and each is needed often."""
-    content = msgspec.msgpack.encode(members)
-    return hashlib.sha256(b"pairgossip study list 1\x00" + content).digest()
 
 
 class _Record(

@@ -161,7 +161,8 @@ class Study:
         return [*actions, *self._spreading.contact(self._audience.others())]
 
     def tick(self, now: int) -> Sequence[Action]:
-        """End questions that have expired before this member has echoed; try pending ones."""
+        """End questions that have expired before this member has echoed, or signed a result; try
+        pending ones."""
         if self.halted is not None:
             return []
         late = [run for run in self._runs.values() if self._is_late(run, now)]
@@ -191,7 +192,7 @@ class Study:
         return [*self._lists.propose(), *self._audience.follow_lists(0)]
 
     def evict(self, member: str) -> Sequence[Action]:
-        """Sign the list without a member; it exists once all others have signed it."""
+        """Continue without a member: a list without it exists once all others have signed it."""
         return [*self._lists.evict(member), *self._audience.follow_lists(0)]
 
     def leave(self, *, totals_visible: bool = False) -> Sequence[Action]:
