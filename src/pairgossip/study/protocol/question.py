@@ -23,8 +23,8 @@ member has not shown its words; otherwise it cannot be undone, and late words ma
 So a sum is known only if no honest member has ended it, and a member that has not shown its words
 has revealed nothing. Whether it has ended follows from the records until `study` archives it.
 
-Whoever has signed a result does not end its question, as others may have all signatures: only if
-all have signed, and their results differ, there is no result to take back.
+Whoever has signed a result does not end its question, as others may have all signatures, unless
+all have signed and their results differ: then there is no result to take back.
 """
 
 from __future__ import annotations
@@ -151,8 +151,20 @@ class Run(Standing):
 
     @property
     def has_stated(self) -> bool:
-        """Return whether this member has signed a result."""
-        return any(self.said("statement", self._me, attempt) for attempt in (0, 1))
+        """Return whether this member has signed a result that others may know all to have signed.
+
+        Nobody does where all have signed and their results differ.
+        """
+        return any(
+            self.said("statement", self._me, attempt) and len(self._find_results(attempt)) < 2
+            for attempt in (0, 1)
+        )
+
+    def _find_results(self, attempt: int) -> set[tuple[bytes, bytes]]:
+        """Return the different results that members have signed; none until all have."""
+        here = self._first("statement", attempt)
+        about = {(one.record.transcript, one.record.public) for one in here.values()}
+        return about if self._is_all(here) else set()
 
     @property
     def owes_ending(self) -> bool:
@@ -165,9 +177,8 @@ class Run(Standing):
     def _is_signed(self) -> bool:
         """Find out whether all members have signed the same result."""
         for attempt in (0, 1):
-            here = self._first("statement", attempt)
-            about = {(one.record.transcript, one.record.public) for one in here.values()}
-            if self._is_all(here) and len(about) == 1 and not self.is_done:
+            about = self._find_results(attempt)
+            if len(about) == 1 and not self.is_done:
                 ((self.transcript, _),) = about
                 self.is_done = True
                 if self._program is not None and self._ask is not None and self._states:
