@@ -269,6 +269,22 @@ def test_who_has_signed_a_result_and_cannot_compute_it_again_does_not_end_it() -
     assert [node.study.archived[name].kind for node in nodes] == ["done"] * 4
 
 
+def test_where_results_differ_who_cannot_sign_again_ends_the_question() -> None:
+    nodes = found(3)
+    table = ask(nodes[0])
+    exchange(nodes)
+    nodes[2].site.last_digit = "2"
+    name = ask(nodes[0], reads=[table], adds=False)
+    first = [send for send in nodes[0].outbox if send.to == "m02"]
+    for send in first:
+        nodes[2].do(nodes[2].study.receive("m00", send.frame, 1))
+    assert nodes[2].view(name).phase == "statements"
+    nodes[2].site.is_broken = True
+    nodes[2].begin()
+    exchange(nodes)
+    assert {node.study.archived[name].kind for node in nodes} == {"cannot"}
+
+
 def test_a_repeat_over_other_rows_is_refused() -> None:
     nodes = found(3)
     first = ask(nodes[0])
