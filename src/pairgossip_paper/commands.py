@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pairgossip_paper.reproduction import Reproduction
 
 _CONNECT_SECONDS = 10
-"""Seconds to wait for a Dask scheduler; after them it counts as missing."""
+"""Seconds to wait for a Dask scheduler; after that it counts as missing."""
 _LINES_WIDTH = 9
-"""Width in characters of the column of lines: some rows list many, and the evidence needs room."""
+"""Width of the column of line numbers, in characters; longer lists of lines wrap."""
 
 
 def write_experiments() -> None:

@@ -27,9 +27,9 @@ from pairgossip_paper import framework as fw
 
 NODES = 699
 SIDE = 26
-"""Side of the torus that stands for the paper's "2D grid": 26 x 26 fits the gap, on 676 rows."""
+"""Side of the torus taken for the paper's "2D grid": 26 x 26 fits the gap, with 676 nodes."""
 GRAPHS = ("complete", "watts-strogatz", "torus")
-"""From the best to the least connected."""
+"""The paper's graphs, from the best to the least connected."""
 COLORS = {"complete": "#0072B2", "watts-strogatz": "#009E73", "torus": "#D55E00"}
 NETWORK_COLORS = COLORS | {"cycle": "#CC79A7", "path": "#E69F00", "star": "#56B4E9"}
 FRANCS = "Belgian francs"
@@ -37,13 +37,13 @@ FRANCS = "Belgian francs"
 PRINTED_GAPS = {"complete": 2.86e-3, "watts-strogatz": 1.82e-4, "torus": 4.30e-5}
 """The paper's lambda_(n-1)/|E|, lines 617 to 619."""
 _DEALING = 2
-"""The child of the seed that deals rows to nodes at random: neighbors in a file are alike."""
+"""The child of the seed that deals rows to nodes at random: adjacent rows of a file are alike."""
 _BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
 MATTERS = 0.1
-"""Objectives closer than this, relatively, count as the same."""
+"""Largest relative difference of objectives that count as the same."""
 _SPREAD_TOLERANCE = 0.05
-"""Spreads closer than this, relatively, count as the same."""
+"""Largest relative difference of spreads that count as the same."""
 
 
 def faster_claim(name: str, source: str, ends: Sequence[float], evidence: str) -> fw.Claim:
@@ -70,9 +70,9 @@ def dispersion_claim(name: str, source: str, spreads: Sequence[float], evidence:
 
 
 def _judge_order(ordered: Sequence[float], tolerance: float = 0.0) -> fw.Verdict:
-    """Judge the order alone, as the paper states it; in part if only the best is ahead.
+    """Judge the order alone; the claim holds in part if only the best graph is ahead.
 
-    The distance between the ends is only evidence: the paper names none.
+    The distance between the ends is only evidence: the paper states none.
     """
     best, middle, worst = ordered
     if best >= (1 - tolerance) * min(middle, worst):
@@ -100,7 +100,7 @@ class NodeRows(NamedTuple):
 
 
 def network(name: str, nodes: int, seed: int, sides: tuple[int, int] | None = None) -> Graph:
-    """Build a network; a torus has these sides, or is square."""
+    """Build a network; a torus has the given sides, and is square without them."""
     if name == "torus":
         side = math.isqrt(nodes)
         return torus(*(sides or (side, side)))
@@ -123,7 +123,7 @@ def paper_graph(name: str, seed: int) -> Graph:
 
 @cache
 def settle_sweeps(graph: Graph, method: str) -> Timetable:
-    """Return a method's timetable for ordered exchanges on a graph, which may be random ones."""
+    """Return a method's timetable for ordered exchanges; random ones where sweeps are slow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowSchedule)
         return settle_timetable(ORDERED, graph, UNIFORM_EDGES, find_method(method, "sync"))
@@ -144,13 +144,13 @@ def incomes(nodes: int, seed: int) -> FloatArray:
 def income_quantiles(nodes: int) -> FloatArray:
     """Return the same distribution of incomes for any number of nodes, in increasing order.
 
-    Then only the network changes with the number of nodes, and no sample.
+    So only the network changes with the number of nodes, not the sample.
     """
     return np.quantile(engel()["income"], (np.arange(nodes) + 0.5) / nodes)
 
 
 def dealt_quantiles(nodes: int, seed: int) -> FloatArray:
-    """Deal these quantiles to the nodes at random."""
+    """Deal the quantiles of incomes to the nodes at random."""
     quantiles = income_quantiles(nodes)
     return deal_rows(quantiles, quantiles, nodes, seed).X
 
@@ -197,7 +197,7 @@ def central_optimum(X: FloatArray, y: Any, l2: float = 0.0) -> dict[str, Any]:
 
 
 def typical_error(run: Run) -> FloatArray:
-    """Return the error of a typical trial: the mean over trials of logarithms."""
+    """Return the error of a typical trial: the geometric mean over trials."""
     rounding = fw.DECAY_WINDOW[0] / 100
     return np.asarray(np.exp(np.log(np.maximum(run.trial_error, rounding)).mean(axis=0)))
 
@@ -224,7 +224,7 @@ class ErrorCurve:
 
     @property
     def messages(self) -> FloatArray:
-        """Messages sent; with sites, between these."""
+        """Messages sent; where rows are grouped by sites, those between sites."""
         return self.run.messages[self._sent].astype(np.float64)
 
     @property
@@ -273,7 +273,7 @@ class ErrorCurve:
         last = above[-1]
         if last == len(sent) - 1:
             return None
-        # np.interp wants rising abscissas, and the error falls here.
+        # np.interp needs increasing abscissas, and the error falls here.
         errors, amounts = np.log(self.error[[last + 1, last]]), np.log(sent[[last + 1, last]])
         return float(np.exp(np.interp(np.log(level), errors, amounts)))
 
@@ -292,7 +292,7 @@ def read_curves(
 
 
 def price(amount: float | None) -> int | str:
-    """Format an amount for a cell of a table; None was not reached."""
+    """Format an amount for a cell of a table; None means that it was not reached."""
     return "not reached" if amount is None else round(amount)
 
 
@@ -302,7 +302,7 @@ def format_price(amount: float | None) -> str:
 
 
 def describe_price(amount: float | None, sent: float) -> str:
-    """Format an amount for a sentence; one that was not reached is more than was sent."""
+    """Format an amount for a sentence; if not reached, it is more than was sent in all."""
     return f"more than {round(sent):,}" if amount is None else format_price(amount)
 
 
@@ -344,8 +344,8 @@ class ErrorParts(NamedTuple):
 def error_parts(run: Run, bias: Sequence[float], mean_bias: Sequence[float]) -> ErrorParts:
     """Return the parts of a run's error, given the exact biases of nodes and of the mean.
 
-    Those of nodes are root mean squares. Estimates of single nodes are not needed: their spread is
-    recorded, and the part of it that is the spread of their biases is known.
+    The biases of nodes are root mean squares. Estimates of single nodes are not needed: their
+    spread is recorded, and the part of it that comes from their biases is known.
     """
     of_nodes, of_mean = np.asarray(bias), np.asarray(mean_bias)
     about = run.trial_mean - np.mean(run.target) - of_mean

@@ -1,4 +1,4 @@
-"""The catalog of experiments, and the front door that runs them and writes the report."""
+"""The catalog of experiments, and the function that runs them and writes the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pairgossip_paper.framework.store import Store
 
 
 def _find_catalog() -> dict[str, Experiment]:
-    """Return all experiments that a module of their room declares, in the order of the report."""
+    """Return all experiments that modules of `experiments` declare, in the report's order."""
     modules = [
         importlib.import_module(f"{experiments.__name__}.{module.name}")
         for module in pkgutil.iter_modules(experiments.__path__)
@@ -50,7 +50,7 @@ class Reproduction:
     sections: dict[str, Section]
     """The sections of the report, by the names of experiments."""
     incomplete: dict[str, InputError]
-    """The reason of each experiment that is in the folder but not in the report, by its name."""
+    """The reason why an experiment is in the folder but not in the report, by its name."""
 
     @property
     def claims(self) -> list[Claim]:
@@ -168,7 +168,7 @@ def _simulate(
 def _in_batches(
     case: Simulation, missing: list[int], n_jobs: int | None, advance: Advance | None
 ) -> Iterator[Run | Fit]:
-    """Run the missing trials in batches of some seconds, and yield each batch."""
+    """Run the missing trials in batches that last a few seconds, and yield each batch."""
     from joblib import effective_n_jobs
 
     size = max(1, effective_n_jobs(n_jobs))
@@ -193,7 +193,7 @@ def _report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction
     for experiment in CATALOG.values():
         try:
             results = store.results_of(experiment, plan)
-        except InputError as problem:  # in an experiment that was not run now
+        except InputError as problem:  # results of an experiment that this call did not run
             incomplete[experiment.name] = problem
             continue
         if results is not None:

@@ -84,7 +84,7 @@ class Claim:
 
 
 def grade(passed: Iterable[bool]) -> Verdict:
-    """Judge a claim: it holds if all of its parts do, and in part if some do."""
+    """Judge a claim: it holds if all of its parts hold, and in part if some do."""
     parts = [bool(part) for part in passed]
     if all(parts):
         return "holds"
@@ -120,7 +120,7 @@ def less_than(limit: float) -> Rule:
 
 
 def within(tolerance: float, of: float) -> Rule:
-    """Require a number near another, `{tolerance}` and `{of}` in the evidence."""
+    """Require a number within a tolerance of another: `{tolerance}`, `{of}` in the evidence."""
     return Rule(lambda value: abs(value - of) <= tolerance, {"tolerance": tolerance, "of": of})
 
 
@@ -187,7 +187,7 @@ class Section:
 
 
 class _RunTrials(Protocol):
-    """Runs the trials with these numbers, as `estimate` and `minimize` do."""
+    """A function that runs the trials with these numbers, as `estimate` and `minimize` do."""
 
     def __call__(self, *, trials: Sequence[int], n_jobs: int | None, progress: Any) -> Run | Fit:
         """Return a result whose trials depend on their numbers and the plan's seed alone."""
@@ -218,7 +218,7 @@ class Plan(NamedTuple):
     """The amount of work, the same for all experiments of one reproduction."""
 
     quick: bool
-    """Shorter runs, for a first look; the claims are checked all the same."""
+    """Whether runs are short, for a first look; the claims are checked either way."""
     trials: int
     seed: int
 
@@ -227,7 +227,7 @@ class Plan(NamedTuple):
         return quick if self.quick else full
 
     def repeat(self, times: int, least: int = 0) -> int:
-        """Return the trials of an experiment that runs a multiple of the plan's."""
+        """Return a multiple of the plan's trials, but no fewer than ``least``."""
         return max(least, times * self.trials)
 
     def simulate(
@@ -265,7 +265,7 @@ class Experiment:
     cases: Callable[[Plan], Sequence[Case]]
     report: Callable[[Results], Section]
     place: float = math.inf
-    """Its place in the report: experiments are in increasing order, those of one place by name."""
+    """Sort key in the report; experiments with the same place are sorted by name."""
     opens: bool = False
     """Whether its first figure is among those at the top of the report."""
 
@@ -274,12 +274,12 @@ class Experiment:
 
 
 def pick_ways(results: Results, name: str, ways: Iterable[str]) -> dict[str, Any]:
-    """Return by way the results of the cases "name-way" that were run."""
+    """Return the results of the cases "name-way" that were run, by way."""
     return {way: results[f"{name}-{way}"] for way in ways if f"{name}-{way}" in results}
 
 
 def geometric_grid(first: int, last: int, count: int) -> IntArray:
-    """Return whole numbers at about equal ratios, each once."""
+    """Return increasing whole numbers at about equal ratios; duplicates are dropped."""
     return np.unique(np.rint(np.geomspace(first, last, count)).astype(int))
 
 

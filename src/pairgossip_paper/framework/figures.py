@@ -37,7 +37,7 @@ class PlacedCurve(NamedTuple):
 
 @dataclass
 class Panel:
-    """Axes and the curves drawn on them; anything else is drawn on the axes alone."""
+    """Axes and the curves drawn on them; other marks are drawn on the axes but not kept."""
 
     axes: Axes
     is_first: bool
@@ -129,7 +129,7 @@ class Panel:
         legend: bool = False,
         y_once: bool = False,
     ) -> None:
-        """Label the panel and scale its axes; a row with one y axis has its label at the first."""
+        """Label the panel and scale its axes; ``y_once`` labels y on a row's first panel only."""
         x, y, title = map(Marked, (x, "" if y_once and not self.is_first else y, title))
         self.x_label, self.y_label, self.title = x, y, title
         self.x_log, self.y_log = x_log, y_log

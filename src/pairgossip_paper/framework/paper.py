@@ -30,11 +30,11 @@ _STATEMENTS = {
     (1765, 1773): "corollary 2", (1885, 1922): "algorithm 7", (1926, 1932): "proposition 3",
     (1938, 1948): "lemma 12", (1954, 1960): "theorem 9", (2122, 2136): "lemma 13",
 }  # fmt: skip
-"""The first and last line of each statement. Propositions are counted twice: two have number 1."""
+"""The first and last line of each statement. Two propositions have number 1."""
 
 
 def cite(lines: str) -> str:
-    """Name the place of lines such as "238, 303-308", and these lines."""
+    """Cite lines such as "238, 303-308": their places in the paper, and the lines."""
     return f"paper, {locate(lines, ' of the LaTeX source')}"
 
 

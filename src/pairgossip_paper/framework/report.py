@@ -46,11 +46,12 @@ _VERBS: dict[Verdict, tuple[str, str]] = {
 }
 """Verdicts on one statement and on several."""
 _MANY_ROWS = 12
-"""Rows; longer tables are folded."""
+"""Largest number of rows of a table that is shown unfolded."""
 _DOTS_PER_INCH = 160
-_MANY_DECADES = 1e3
+_LARGEST_TICKED_RATIO = 1e3
+"""Ratio of the ends of a logarithmic axis above which it has no minor ticks."""
 _FIGURES_PER_WORKER = 4
-"""Least number of figures per process; fewer are drawn before another one has its imports."""
+"""Least number of figures per process; fewer are drawn sooner than another process starts."""
 
 
 class Contents(NamedTuple):
@@ -59,7 +60,7 @@ class Contents(NamedTuple):
     experiments: Mapping[str, Experiment]
     sections: Mapping[str, Section]
     incomplete: Mapping[str, InputError]
-    """The reason of each experiment that is left out, by its name."""
+    """The reason why each missing experiment is left out, by its name."""
     plan: Plan
     provenance: Sequence[Mapping[str, Any]]
     """Machines and versions that computed the results."""
@@ -118,7 +119,7 @@ def _find_opening(contents: Contents) -> list[str]:
 
 
 def _number_columns(table: Table) -> list[bool]:
-    """Return which columns hold numbers, and so are aligned for them."""
+    """Return for each column whether it holds numbers, which are aligned to the right."""
     columns = zip(*table.rows, strict=True)
     return [any(isinstance(cell, int | float) for cell in column) for column in columns]
 
@@ -166,7 +167,7 @@ def _write_pictures(
     from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
     most = max(1, len(pictures) // _FIGURES_PER_WORKER)
-    with parallel_config("loky"):  # and not the cluster's
+    with parallel_config("loky"):  # count the cores of this machine, not of the cluster
         workers = min(most, effective_n_jobs(-1 if n_jobs is None else n_jobs))
     place = folder.resolve()  # a worker may have started in another folder
     sources = Parallel(n_jobs=workers, backend="loky")(
@@ -199,7 +200,7 @@ def _leave_out_minor_ticks(figure: Figure) -> None:
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
-            if axis.get_scale() == "log" and high > _MANY_DECADES * low > 0:
+            if axis.get_scale() == "log" and high > _LARGEST_TICKED_RATIO * low > 0:
                 axis.set_minor_locator(NullLocator())
 
 

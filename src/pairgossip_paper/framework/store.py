@@ -22,8 +22,8 @@ from pairgossip_paper.framework import Case, Computation, Experiment, Plan, Simu
 class Store:
     """The folder of one reproduction.
 
-    A case in progress has a file of its own, so that a case once finished stays on disk until
-    its successor is finished too.
+    A case in progress has a file of its own, so that an earlier result stays on disk until the new
+    one is finished.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,7 +31,7 @@ class Store:
         self.results = folder / RESULTS
 
     def open(self, plan: Plan, *, resume: bool) -> None:
-        """Make the folder ready for a plan; refuse plans that would destroy or mix results."""
+        """Prepare the folder for a plan; refuse a plan that would destroy or mix results."""
         settings = {"pairgossip": pairgossip.__version__} | plan._asdict()
         path = self.folder / SETTINGS
         if path.exists():
@@ -77,7 +77,7 @@ class Store:
         return document["result"] if document["trials"] == plan.trials else None
 
     def finished_trials(self, experiment: str, case: Simulation, plan: Plan) -> Run | Fit | None:
-        """Return the finished trials of a case, all or some, or None."""
+        """Return the finished trials of a case; None if there are none."""
         paths = (self._unfinished_path(experiment, case), self._path(experiment, case))
         results = [_load(path, case, plan) for path in paths if path.exists()]
         return max(results, key=lambda result: result.trials, default=None)
@@ -97,7 +97,7 @@ class Store:
         return machines
 
     def has_begun(self, experiment: Experiment) -> bool:
-        """Return whether there is any result of an experiment."""
+        """Return whether the folder has any file of an experiment."""
         return any((self.results / experiment.name).glob("*"))
 
     def keep_trials(self, experiment: str, case: Simulation, trials: Run | Fit) -> None:
@@ -174,7 +174,7 @@ def _load(path: Path, case: Simulation, plan: Plan) -> Run | Fit:
 
 
 def _read_json(path: Path, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Read an object that has these entries, of these kinds."""
+    """Read an object, and check that it has these entries, each of its type."""
     try:
         content = json.loads(read_bytes(path))
     except ValueError:

@@ -48,7 +48,7 @@ _NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(_NAMES)})(?![A-Za-z])")
 _SUBSCRIPT = re.compile(rf"(?<![A-Za-z])([A-Za-zα-ω]\u0304?′?|sum|mean)_{_SCRIPT}")
 _POWER = re.compile(rf"(?<=[\w)>|‖′])\^{_SCRIPT}")
 _LETTER = re.compile("(?<![A-Za-zα-ω])((?:[A-Za-zα-ω]|nk|LD)\u0304?)(?![A-Za-zα-ω\u0304;])")
-"""A letter alone, or one of the products; words such as log stay upright."""
+"""A letter alone, or the products nk and LD; words such as log stay upright."""
 
 
 class Marked(str):
@@ -57,7 +57,7 @@ class Marked(str):
     marked: str
 
     def __new__(cls, text: str) -> Self:
-        """Take the marks out of a text, unless it is marked already."""
+        """Take the marks out of a text; a text that is `Marked` already is returned as it is."""
         if isinstance(text, cls):
             return text
         plain = super().__new__(cls, text.replace(_MARK, ""))
@@ -66,7 +66,7 @@ class Marked(str):
 
 
 def with_marks(text: str) -> str:
-    """Return a text with its marks, to make another text of it."""
+    """Return a text with its marks, so that they survive in a text made from it."""
     return text.marked if isinstance(text, Marked) else text
 
 
@@ -110,7 +110,7 @@ def _typeset_formula(text: str) -> str:
 
 
 def _inside(script: re.Match[str], first: int) -> str:
-    """Return a script without the parentheses that held it together."""
+    """Return a subscript or superscript without the parentheses around it."""
     return next(part for part in script.groups()[first - 1 :] if part is not None)
 
 
