@@ -53,7 +53,7 @@ from pairgossip_paper.framework.typesetting import with_marks
     {NOT_BIPARTITE: "490", CONVEX: "338", BALL: "338", POWER: "490"},
 )
 def ergodic_mixing_time() -> Evidence:
-    """Compare one mixing time by itself, in the theorem beside a run, and in the corollary."""
+    """Compare mixing times alone, in the theorem against a run, and in the corollary."""
     graphs = {"complete 8": complete(8), "torus 9 x 11": torus(9, 11), "cycle 31": cycle(31)}
     alone = _compare_mixing_times(graphs)
     theorem, corollary = _compare_theorem(), _compare_corollary_terms()
@@ -79,7 +79,7 @@ def _compare_mixing_times(graphs: Mapping[str, Graph]) -> Evidence:
 
 
 def _compare_theorem() -> Evidence:
-    """Compare the theorem with a run."""
+    """Compare the printed and the corrected bound of the theorem with a run."""
     graph, T, ball = complete(10), 1_000, Ball(2.0)
     problem = ranking_problem(graph.n)
     L, optimum = steepness(problem), optimum_of(problem, ball)
@@ -101,7 +101,7 @@ def _compare_theorem() -> Evidence:
 
 
 def _compare_corollary_terms() -> Evidence:
-    """Compare what the two terms of the corollary have in place of the mixing time."""
+    """Compare the factors that the corollary has for the mixing time with the exact one."""
     T, listed, shown = 10_000, [], True
     graphs = {"complete 30": complete(30), "cycle 31": cycle(31)}
     for name, graph in graphs.items():
@@ -238,7 +238,7 @@ def error_after_mixing() -> Evidence:
     {BALL: "1344", CONVEX: "1482"},
 )
 def partial_regret() -> Evidence:
-    """Count regret from iteration tau on, at which gradients turn around."""
+    """Sum the regret after iteration tau, at which the gradients change sign."""
     T, tau, ball, step = 200, 100, Ball(1.0), inverse_sqrt(1.0)
     z, left = np.zeros(1), 0.0
     best = 1.0

@@ -72,8 +72,8 @@ def erratum(
     return partial(Erratum, lines, severity, printed, correct, assumed)
 
 
-# An erratum counts only where the paper's own hypotheses hold: every function below checks the
-# example itself and returns the result under the words that the row uses.
+# An erratum counts only where the paper's own hypotheses hold. Each function below checks one of
+# them on an example, and returns the result under the words that the row uses.
 
 
 SYMMETRIC = Marked("`h` symmetric")
@@ -86,7 +86,7 @@ POWER = Marked("step size proportional to `t^alpha`, `-1 < alpha < 0`")
 ASYNCHRONOUS_POWER = Marked("step size `c/t^(1/2 + alpha)`, `0 < alpha < 1/2`")
 
 _PROBES = 20
-"""Pairs of models at which the gradients of a loss are compared."""
+"""Number of random probes of a hypothesis: pairs of models, or accumulators."""
 
 
 def symmetric(*pair_values: FloatArray) -> dict[str, bool]:
@@ -130,23 +130,23 @@ def in_ball(models: FloatArray, radius: float) -> dict[str, bool]:
 
 
 def mapped_into_ball(proximal: Proximal, dimension: int, radius: float) -> dict[str, bool]:
-    """Check that a map from accumulators to models ends in the ball, even from far away."""
+    """Check that accumulators, even large ones, are mapped to models in the ball."""
     far = np.random.default_rng(0).normal(size=(_PROBES, dimension)) * 1e6
     return in_ball(proximal.map(far, 1.0, 1.0), radius)
 
 
 def not_increasing(step: Callable[[FloatArray], FloatArray], horizon: int) -> dict[str, bool]:
-    """Check the step sizes up to the horizon."""
+    """Check that no step size up to the horizon exceeds the one before."""
     return {FALLING: bool((np.diff(step(np.arange(1.0, horizon + 1))) <= 0).all())}
 
 
 def power_step(step: PowerStep) -> dict[str, bool]:
-    """Check the exponent of the synchronous theorems."""
+    """Check the exponent of t against the hypothesis of the synchronous theorems."""
     return {POWER: 0 < step.exponent < 1}
 
 
 def asynchronous_step(step: PowerStep) -> dict[str, bool]:
-    """Check the exponent of the asynchronous theorems."""
+    """Check the exponent of t against the hypothesis of the asynchronous theorems."""
     return {ASYNCHRONOUS_POWER: 0.5 < step.exponent < 1}
 
 
@@ -163,7 +163,7 @@ class Path(NamedTuple):
     """The record of one synchronous run, at the models where gradients were taken."""
 
     bias: FloatArray
-    """The mean gradient taken minus the mean gradient meant, shape (T, p)."""
+    """The mean gradient taken minus the mean of nodes' exact gradients, shape (T, p)."""
     network_model: FloatArray
     """omega(t), the model of the mean accumulator, shape (T, p)."""
     disagreement: FloatArray
@@ -172,7 +172,7 @@ class Path(NamedTuple):
     """Mean over nodes of F at the mean of a node's models."""
 
     def bound_term(self, optimum: FloatArray) -> FloatArray:
-        """(theta* - omega(t)) . eps(t), shape (T,)."""
+        """Return (theta* - omega(t)) . eps(t), shape (T,)."""
         return np.einsum("tp,tp->t", optimum - self.network_model, self.bias)
 
 
@@ -196,7 +196,7 @@ def biased_problem(n: int, seed: int = 0, phi: str = "smoothed-hinge") -> Learni
 
 
 def exchanges(graph: Graph, count: int, seed: int = 0) -> PairArray:
-    """Draw edges uniformly."""
+    """Draw edges uniformly, one per exchange."""
     drawn = np.random.default_rng(seed).integers(graph.edge_count, size=count)
     return graph.edges[drawn]
 

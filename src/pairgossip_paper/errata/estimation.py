@@ -25,7 +25,7 @@ from pairgossip_paper.errata.erratum import (
 _ASSUMED = {SYMMETRIC: "238", NOT_BIPARTITE: "323"}
 _OF_VIRTUAL_GRAPHS = {NOT_BIPARTITE: "656", NOT_COMPLETE: "656"}
 _LIMIT_TIME = 10**6
-"""An iteration by which t x bias no longer changes."""
+"""Iterations after which t x bias no longer changes."""
 
 
 def _distances(values: FloatArray) -> FloatArray:
@@ -240,7 +240,7 @@ def _edges(adjacency: FloatArray) -> float:
     _OF_VIRTUAL_GRAPHS,
 )
 def virtual_graph() -> Evidence:
-    """Compare the three graphs that the name, the proof and the sentence describe."""
+    """Compare the three graphs that the printed name, the proof and the sentence describe."""
     graph, k = cycle(5), 2
     built = [build(graph, k) for build in (_tensor_product, blow_up, lexicographic)]
     counts, gaps = [int(_edges(one)) for one in built], [_gap(one) for one in built]
@@ -265,7 +265,7 @@ def virtual_graph() -> Evidence:
     _OF_VIRTUAL_GRAPHS,
 )
 def eigenpair_of_the_proof() -> Evidence:
-    """Try an eigenvector of the blow-up, whose points cancel, on both matrices."""
+    """Test an eigenvector of the blow-up, in which a node's points cancel, on both matrices."""
     graph, k = clique_with_pendant(3), 2
     adjacency = blow_up(graph, k)
     vector = np.zeros(graph.n)

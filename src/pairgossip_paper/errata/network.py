@@ -20,7 +20,7 @@ from pairgossip_paper.errata.erratum import (
 _NODES = 699
 """The number of nodes of the paper's experiments, line 612."""
 REWIRED = 0.3
-"""The probability of its Watts-Strogatz graph, line 619."""
+"""The probability that an edge of its Watts-Strogatz graph is rewired, line 619."""
 
 
 @erratum(
@@ -33,7 +33,7 @@ REWIRED = 0.3
 def bipartite_graphs() -> Evidence:
     """Compute the largest nontrivial eigenvalue modulus of the swap on bipartite graphs.
 
-    These lie outside the hypothesis on purpose: the row says that it is not needed.
+    They violate the hypothesis on purpose: the row says that it is not needed.
     """
     graphs = {
         "path of 10": path(10),
@@ -98,7 +98,7 @@ def edge_laws() -> Evidence:
     "if it is `Delta~` of 581, the minimum is always 1: valid for `t < d - 2`",
 )
 def detours() -> Evidence:
-    """Compare the averaged two-hop distance with the diameter."""
+    """Compare the mean detour through a third node with the diameter."""
     graphs = {"path of 10": path(10), "complete 10": complete(10), "star of 10": star(10)}
     listed, shown = [], True
     for name, graph in graphs.items():
@@ -139,7 +139,7 @@ def columns_of_the_experiments() -> Evidence:
     "an inference: the 26 x 26 torus fits, on 676 of the 699 observations",
 )
 def grid_of_the_experiments() -> Evidence:
-    """Find the tori, the grids with four neighbors everywhere, that have the printed gap."""
+    """Find the tori, grids in which every node has four neighbors, with the printed gap."""
     fitting = [
         (rows, columns)
         for rows in range(3, math.isqrt(_NODES) + 1)
@@ -164,7 +164,7 @@ def _torus_gap(rows: int, columns: int) -> float:
 
 
 def newman_watts(n: int, k: int, p: float, seed: int) -> Graph:
-    """Return a ring of k // 2 neighbors per side, with a shortcut per edge of probability p."""
+    """Return a ring of k // 2 neighbors per side; each edge adds a shortcut with probability p."""
     rng = np.random.default_rng(seed)
     ring = [(node, (node + far) % n) for far in range(1, k // 2 + 1) for node in range(n)]
     edges = {(min(pair), max(pair)) for pair in ring}
@@ -193,7 +193,7 @@ SMALL_WORLDS: Mapping[tuple[str, int], Callable[[int], Graph]] = {
     "Newman-Watts graph with `k = 5`",
 )
 def small_world_of_the_experiments() -> Evidence:
-    """Find the readings of k = 5 with gaps about the printed one."""
+    """Find the readings of k = 5 whose gaps over seeds include the printed one."""
     listed, fits = [], []
     for (family, k), draw in SMALL_WORLDS.items():
         graphs = [draw(seed) for seed in range(12)]

@@ -143,7 +143,7 @@ def overwritten_accumulator() -> Evidence:
 
 @erratum("1916", "A", "`mean_k <- (1 - 1/(m_k p_k)) mean_k`", "`... + theta_k/(m_k p_k)`", _ASSUMED)
 def missing_mean_term() -> Evidence:
-    """Show the effect of a running mean that starts at 0 and is only ever multiplied."""
+    """Show that a running mean that starts at 0 and is only multiplied stays at 0."""
     mean, picks = np.zeros((_DATA.n, _DATA.dimension)), np.zeros(_DATA.n)
     for pair in exchanges(_NETWORK, _EXCHANGES):
         picks[pair] += 1

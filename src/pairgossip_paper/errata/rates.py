@@ -42,7 +42,7 @@ from pairgossip_paper.errata.erratum import (
     {NOT_BIPARTITE: "1716", CONVEX: "338"},
 )
 def dispersion() -> Evidence:
-    """Show accumulators farther apart than printed: half of the nodes push up, half push down."""
+    """Show accumulators farther apart than the printed bound: half of the nodes push each way."""
     graph, gradients = complete(4), np.array([1.0, 1.0, -1.0, -1.0])
     apart, x = float(_distances(graph, gradients).mean()), graph.normalized_gap()
     printed, corrected = dispersion_bound(1.0, x, printed=True), dispersion_bound(1.0, x)
@@ -107,7 +107,7 @@ def bias_sign() -> Evidence:
 
 
 def _also(before: dict[str, bool], now: dict[str, bool]) -> dict[str, bool]:
-    """Combine results: every example has to satisfy a hypothesis, not only the last one."""
+    """Combine the results of a hypothesis: it holds only if every example satisfies it."""
     return {words: holds and before.get(words, True) for words, holds in now.items()}
 
 
@@ -220,7 +220,7 @@ def first_step_size() -> Evidence:
     {POWER: "1428", BALL: "1344", CONVEX: "1562"},
 )
 def consecutive_iterates() -> Evidence:
-    """Measure how far a model moves when a gradient turns around after many equal ones."""
+    """Measure how far a model moves when one opposite gradient follows many equal ones."""
     step, alpha, last, ball = power(1.0, 0.9), -0.9, 1_000, Ball(3.0)
 
     def up(theta: FloatArray) -> FloatArray:
