@@ -1,1 +1,1 @@
-"""The paper's experiments, a module or a folder each."""
+"""The paper's experiments, each in a module or a folder of its own."""

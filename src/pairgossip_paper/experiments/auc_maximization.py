@@ -31,10 +31,12 @@ _LOSS = "auc-logistic"
 _STEP = 1e-3
 """The constant of gamma(t) = 1e-3 / sqrt(t), line 623."""
 _LENGTHS = {"sync": (300_000, 100_000), "async": (1_000_000, 300_000)}
-"""Iterations: in full, and with quick."""
+"""Iterations of a full and of a quick run, by clock."""
 _CHECKPOINTS, _SCALED_CHECKPOINTS = (41, 21), (41, 11)
-"""Numbers of checkpoints: the objectives of all nodes' models take more time than the iterations.
-Runs with scaled features need few, because their curves are not drawn."""
+"""Numbers of checkpoints of a full and of a quick run, without and with scaled features.
+
+Objectives of all nodes' models take more time than the iterations, and curves with scaled features
+are not drawn."""
 _RAW = "raw"
 _SCALINGS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     _RAW: lambda X: X,
@@ -49,9 +51,9 @@ _WORDS = {
     "unit-rows": "rows of unit norm",
 }
 _VANISHED_SHARE = 0.2
-"""Largest share of its largest value at which a bias counts as vanished."""
+"""Share of its largest value below which a bias counts as vanished."""
 _VANISHING_SHARE = 0.5
-"""Largest share at which it is about to vanish; with more it has not."""
+"""Share of its largest value below which a bias counts as vanished in part."""
 _STANDARD_ERRORS = 2.0
 """Largest distance of a mean over trials that is put down to chance, in standard errors."""
 _SAID = {
@@ -59,7 +61,7 @@ _SAID = {
     "sync": "said in the {}, of the asynchronous algorithm",
 }
 _END_BEGINS = 1 / 3
-"""The share of a run's iterations after which its end begins."""
+"""Share of a run's iterations from which on a bias is averaged to judge its end."""
 _SEVERAL_ORDERS = 0.01
 """The ratio below which a term is "several orders of magnitude smaller"."""
 
@@ -87,7 +89,7 @@ def _cases(clock: str, plan: fw.Plan) -> Sequence[fw.Case]:
 
 
 def _scalings(clock: str) -> Sequence[str]:
-    """List the scalings of features: more than one where the paper speaks of the bias."""
+    """List the scalings of features: all of them for the clock whose bias the paper discusses."""
     return list(_SCALINGS) if clock == "async" else [_RAW]
 
 
@@ -102,12 +104,12 @@ def _problem(graph: str, scaling: str, seed: int) -> fw.Arguments:
 
 @cache
 def _optimum(seed: int) -> fw.Facts:
-    """Minimize the same objective on one machine, on the rows each graph holds.
+    """Minimize the objective on one machine, on the rows of each graph.
 
-    It is that of both clocks.
+    Both clocks have the same objective, so it is computed once per seed.
     """
     rows = {graph: patients(graph, seed) for graph in GRAPHS}
-    # Graphs of as many nodes hold the same rows.
+    # Graphs with equally many nodes hold the same rows.
     by_size = {len(one.X): one for one in rows.values()}
     by_nodes = {size: central_optimum(*one) for size, one in by_size.items()}
     return {graph: by_nodes[len(one.X)] for graph, one in rows.items()}
@@ -180,10 +182,10 @@ def _describe_bound_term(fits: Mapping[str, Fit], optima: Mapping[str, FloatArra
         for graph, fit in fits.items()
     ]
     return (
-        "The term that enters the bound on the rate is `(optimum - model) . bias`, another one "
-        f"than the plotted `bias . model`. Its mean over trials is up to {np.max(shares):.2g} "
+        "The term that enters the bound on the rate is `(optimum - model) . bias`, which differs "
+        f"from the plotted `bias . model`. Its mean over trials is up to {np.max(shares):.2g} "
         f"times the objective, at the end {max(share[-1] for share in shares):.2g} times (features "
-        "as in the file, on the graph where this is most)."
+        "as in the file, on the graph where it is largest)."
     )
 
 
@@ -246,7 +248,7 @@ def _dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
 def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
     """Judge whether the mean over trials of bias . model, which the paper draws, ends near zero.
 
-    A rest that chance could hide counts as left: few trials must not look better than many.
+    A remainder that chance could hide counts as left, so few trials do not look better than many.
     """
     least, most, parts = 0.0, 0.0, []
     for graph, fit in fits.items():
@@ -268,12 +270,12 @@ def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
         "Features as in the file. Mean over trials at the end (from a third of the iterations on), "
         f"with its standard error, after its largest value: {', '.join(parts)}. With "
         f"{_STANDARD_ERRORS:.0f} standard errors, {100 * least:.0f} to {100 * most:.0f} % of the "
-        "largest value are left, on the graphs where this is most.",
+        "largest value are left, on the graphs where most is left.",
     )
 
 
 def _judge_vanishing(least: float, most: float) -> fw.Verdict:
-    """Judge by the least and the most that may be left."""
+    """Judge by the smallest and the largest share that may be left."""
     if most < _VANISHED_SHARE:
         return "holds"
     if most < _VANISHING_SHARE:
@@ -282,7 +284,7 @@ def _judge_vanishing(least: float, most: float) -> fw.Verdict:
 
 
 def _describe_fall(fit: Fit, mean: FloatArray, largest: float) -> str:
-    """Name the iteration from which on the term stays below the share that counts as vanished."""
+    """Name the iteration from which on the term stays below the share of a vanished one."""
     above = np.flatnonzero(np.abs(mean) >= _VANISHED_SHARE * largest)[-1]
     if above == len(mean) - 1:
         return "not below a fifth of it at the end"
@@ -341,7 +343,7 @@ def _draw_sizes(panel: Panel, fit: Fit, terms: FloatArray, name: str) -> None:
 
 
 def _mask_zeros(sizes: FloatArray) -> FloatArray:
-    """Leave out zeros, which a logarithmic axis cannot show: models begin at zero."""
+    """Leave out zeros, which a logarithmic axis cannot show; models begin at zero."""
     return np.where(sizes > 0, sizes, np.nan)
 
 

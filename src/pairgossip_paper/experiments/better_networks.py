@@ -30,12 +30,12 @@ _SIZES = {
     "watts-strogatz": 100,
     "torus": 100,
 }
-"""Nodes of the networks whose law is improved, in full and quick."""
+"""Numbers of nodes of the networks whose law is improved; the same in a quick run."""
 _BOTTLENECKS = ("barbell", "lollipop")
 """Networks with a bottleneck."""
 _DRAWN = ("barbell", "geometric", "watts-strogatz")
 _SIDE = 26
-"""Side of the torus that gets links, and that overlays are compared with."""
+"""Side of the torus that links are added to, and that overlays are compared with."""
 _NOW, _BEST, _RANDOM, _LINKED = "as it is", "best law", "4 random neighbors", "more links"
 """Names of options: a network as it is, and the improvements that claims are about."""
 _LINKS_PER_EDGE = 0.015
@@ -43,7 +43,7 @@ _LINKS_PER_EDGE = 0.015
 _DRAWS = 12
 """Number of random choices of links that are compared with the best ones."""
 _EFOLDS = 12.0
-"""E-folds of averaging, by the gap, that a run lasts."""
+"""Length of a run of averaging, in units of 2 / gap exchanges."""
 _POINTS = 25
 _LEAST_TRIALS = 40
 _ITERATIONS_PER_NODE = 1000
@@ -51,7 +51,7 @@ _ITERATIONS_PER_NODE = 1000
 _GAIN_TOLERANCE = 0.15
 """Largest relative distance of a measured gain from the predicted one."""
 _TIGHT_GAIN = 5.0
-"""Least gain of a law at a bottleneck."""
+"""Least gain of the best law on a network with a bottleneck."""
 
 
 def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
@@ -95,7 +95,7 @@ def _add_random(graph: Graph, count: int, seed: int) -> Graph:
 
 
 def _compute_neighbors(plan: fw.Plan) -> fw.Facts:
-    """Compare a torus with more links, and with networks of other neighbors."""
+    """Measure a torus, the same with more links, and networks with other neighbors."""
     now, nodes, seed = torus(_SIDE, _SIDE), _SIDE * _SIDE, plan.seed
     links = round(_LINKS_PER_EDGE * now.edge_count)
     graphs = {
@@ -115,7 +115,7 @@ def _compute_neighbors(plan: fw.Plan) -> fw.Facts:
 
 
 def measure(graph: Graph, plan: fw.Plan, law: Any = UNIFORM_EDGES) -> dict[str, Any]:
-    """Return the gap, and measured rates of averaging, also continuized, and GoSta's speed."""
+    """Return the gap, measured rates of averaging (random, continuized), and GoSta's accuracy."""
     run = _average(plan, graph, law)
     return {
         "nodes": graph.n,
@@ -130,10 +130,10 @@ def measure(graph: Graph, plan: fw.Plan, law: Any = UNIFORM_EDGES) -> dict[str, 
 
 
 def _average(plan: fw.Plan, graph: Graph, law: Any, schedule: str = RANDOM) -> Run:
-    """Let nodes average normal numbers for a number of e-folds that the gap predicts."""
+    """Let nodes average normal numbers until the gap predicts the same error on any network."""
     gap = graph.normalized_gap(law)
     last = 2 * _EFOLDS / gap
-    if schedule == CONTINUIZED:  # a continuized rate is about the square root
+    if schedule == CONTINUIZED:  # its rate is about sqrt(gap / n)
         last *= np.sqrt(gap * graph.n)
     last = max(round(last), 4 * _POINTS)
     points = np.rint(np.linspace(last / _POINTS, last, _POINTS)).astype(int)
@@ -169,7 +169,7 @@ def _simulate(plan: fw.Plan, graph: Graph, *, checkpoints: IntArray, **how: Any)
 
 
 def find_gains(options: fw.Results) -> dict[str, dict[str, float]]:
-    """Return by option its gain over the first one, the network as it is."""
+    """Return the gain of each option over the first one, the network as it is."""
     now, *others = options
     keys = ("predicted", "measured", "continuized", "GoSta")
     return {name: {key: options[name][key] / options[now][key] for key in keys} for name in others}
@@ -224,9 +224,9 @@ def _law_picture(found: fw.Results) -> fw.Picture:
     sheet.add_legend(columns=2)
     return fw.Picture(
         "best-law",
-        "Error of averaging in a typical trial against exchanges, where every edge rings as often "
-        "(as it is), and under the best law. Both runs last as long as their gap predicts for the "
-        "same error.",
+        "Error of averaging in a typical trial against exchanges, where all edges ring equally "
+        "often (as it is), and under the best law. Each run lasts until its gap predicts the same "
+        "error.",
         sheet,
     )
 
@@ -246,8 +246,8 @@ def _gain_table(found: fw.Results) -> fw.Table:
             for name, options in found.items()
             for option, gains in find_gains(options).items()
         ],
-        "Gains over the network as it is are factors: of rates of averaging, and of GoSta's errors "
-        "after as many exchanges.",
+        "Gains over the network as it is are factors by which the rate of averaging is larger, and "
+        "GoSta's error smaller after equally many exchanges.",
     )
 
 
@@ -307,8 +307,8 @@ def _network_claims(
     return [
         fw.check(
             "gains-measured",
-            "Averaging is as much faster under the best law, and on networks that nodes may "
-            "choose, as the gaps predict.",
+            "Under the best law, and on networks that nodes may choose, averaging is faster by the "
+            "factor that the gaps predict.",
             "theory: expected averaging matrices",
             _ratios(laws, "measured", "predicted", ", best law")
             | _ratios(overlays, "measured", "predicted"),
@@ -340,7 +340,7 @@ def _network_claims(
 NETWORKS = fw.Experiment(
     "networks",
     "Better networks",
-    "How much faster does gossip get by the best law of edges, by a few more links, and by "
+    "How much faster is gossip under the best law of edges, with a few more links, and on "
     "networks that nodes may choose, and do gaps predict it?",
     _cases,
     _report,

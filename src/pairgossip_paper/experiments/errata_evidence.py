@@ -29,10 +29,9 @@ def _report(results: fw.Results) -> fw.Section:
     columns = (*_COLUMNS[1:], "evidence")
     counts = Counter(row["severity"] for row in rows)
     return fw.Section(
-        f"Of {len(rows)} errata, {counts['A']} would break an implementation, {counts['B']} make a "
-        f"bound or a statement wrong, and {counts['C']} are slips, gaps in proofs, inferences or "
-        f"remarks. "
-        f"Numbers computed here show {shown} of them.",
+        f"{counts['A']} of the {len(rows)} errata would break an implementation, {counts['B']} "
+        f"make a bound or a statement wrong, and {counts['C']} are slips, gaps in proofs, "
+        f"inferences or remarks. Numbers computed here show {shown} of them.",
         [
             "Severity A breaks an implementation of the printed text, B makes a printed bound or "
             "statement wrong, C leaves it standing: a slip of the pen, a gap in a proof whose "

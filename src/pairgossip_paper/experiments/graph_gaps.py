@@ -84,7 +84,7 @@ def _cases(plan: fw.Plan) -> Sequence[fw.Case]:
 
 
 def _other_grids() -> fw.Facts:
-    """Return other graphs of about 699 nodes that could be called a 2D grid."""
+    """Return facts of other graphs with about 699 nodes that could be called a 2D grid."""
     narrow = next(d for d in range(2, NODES + 1) if NODES % d == 0)
     others = {
         f"open grid {SIDE} x {SIDE}": grid(SIDE, SIDE),
@@ -95,7 +95,7 @@ def _other_grids() -> fw.Facts:
 
 
 def _over_seeds(plan: fw.Plan) -> fw.Facts:
-    """Return the random graph's gaps over seeds; the paper does not print its seed."""
+    """Return the gaps of small worlds over seeds; the paper does not print its seed."""
     seeds = range(plan.seed, plan.seed + _SEEDS)
     return {
         f"{family}, k = {k}": [draw(seed).normalized_gap() for seed in seeds]
@@ -154,10 +154,10 @@ def _findings(graphs: fw.Results, others: fw.Results, drawn: _Drawn) -> list[str
         "The paper does not say which 2D grid it took. With four neighbors everywhere, the "
         f"{SIDE} x {SIDE} torus fits the printed gap: {graphs['torus']['nodes']} nodes, which "
         f"would leave {graphs['complete']['nodes'] - graphs['torus']['nodes']} of the "
-        f"{graphs['complete']['nodes']} rows unused. Of the other grids tried, the {nearest} comes "
-        f"nearest: its gap is {off[nearest]:+.0%} off.",
-        "The printed `k = 5` of the Watts-Strogatz graph has to be read somehow, since a ring "
-        "joins a node to as many neighbors on both sides. The usual generator takes 4 for it, "
+        f"{graphs['complete']['nodes']} rows unused. The {nearest} comes nearest among the "
+        f"other grids tried: its gap is {off[nearest]:+.0%} off.",
+        "The printed `k = 5` of the Watts-Strogatz graph needs an interpretation, since a ring "
+        "joins a node to equally many neighbors on both sides. The usual generator takes 4 for it, "
         "which fits the printed gap, as does a Newman-Watts graph with `k = 5` (4 neighbors on the "
         f"ring, and shortcuts). Over {_SEEDS} seeds: {ranges}.",
     ]
@@ -200,7 +200,7 @@ def _grid_table(graphs: fw.Results, others: fw.Results) -> fw.Table:
         {"grid": name, "nodes": f["nodes"], **_comparison(PRINTED_GAPS["torus"], f["gap"])}
         for name, f in grids.items()
     ]
-    return fw.Table.from_records('What "2D grid" can mean', records)
+    return fw.Table.from_records('Candidates for the "2D grid"', records)
 
 
 def _seeds_table(drawn: _Drawn) -> fw.Table:

@@ -18,7 +18,7 @@ from pairgossip_paper.paper_setup import NETWORK_COLORS, network, paper_nodes
 _GRAPHS = (*PAPER, "star", "cycle", "path")
 _QUICK_NODES = 144
 _OTHER_NODES = (100, 49)
-"""Nodes of the graphs beyond the paper's, in full and quick; a walk on a long path is slow."""
+"""Nodes of the other graphs in a full and in a quick run; a walk on a long path is slow."""
 _EPSILON = 0.01
 _POINTS = 31
 
@@ -176,7 +176,7 @@ def _bipartite_claim(graphs: fw.Results) -> fw.Claim:
         "theory: the trace of the Laplacian; the paper's hypothesis, non-bipartite "
         "(proposition 1 of section 3.2), is sufficient, and this is weaker",
         fw.grade([len(mixed) == len(bipartite)]),
-        f"Of the {len(bipartite)} bipartite graphs ({', '.join(bipartite)}), {len(mixed)} mix: an "
+        f"{len(mixed)} of the {len(bipartite)} bipartite graphs ({', '.join(bipartite)}) mix: an "
         "exchange leaves all nodes but two in place, so that no walk alternates between two sides.",
     )
 

@@ -34,30 +34,30 @@ _SIZES: Mapping[str, tuple[int, ...]] = {
     "torus": (25, 49, 100, 196, 400, 784),
     "cycle": (16, 25, 49, 64, 81, 100),
 }
-"""Numbers of nodes; 1/x, the network's time scale, is always a part of the iterations."""
+"""Numbers of nodes; the time scale 1/x of each network is a fraction of the iterations."""
 _QUICK_SIZES = 3
 """Number of the smallest networks that a quick reproduction runs."""
 _COMMON_SIZE = 49
-"""The size at which networks are compared with each other."""
+"""Number of nodes at which networks are compared with each other."""
 _LENGTHS = (200_000, 20_000)
-"""Iterations: in full, and with quick."""
+"""Iterations of a full and of a quick run."""
 _REPEATS, _LEAST_TRIALS = 2, 40
-"""Factor of the plan's trials and their least number: few trials give no exponent."""
+"""Factor of the plan's trials and their least number; with fewer, exponents are too noisy."""
 _LIMIT_TIME = 10**9
 """Iterations after which t x bias no longer changes; an exact expectation costs the same there."""
 _BIAS_FIT = (10.0, 1000.0)
-"""Ends of the fit of the exact bias in t, in time scales 1/x: far beyond any run."""
+"""Range of t, in time scales 1/x, in which the exponent of the exact bias is fitted."""
 _CHECKPOINTS = 25
 _DRAWN_SHARE = 0.1
-"""A disagreement of less than this share of the error is not drawn."""
+"""Share of the error below which a disagreement is not drawn."""
 _TICKS = (20, 50, 100, 200, 500, 1000)
 """Numbers of nodes with a tick."""
 _SETTLING_SCALES = 2.0
-"""Time scales 1/x from which on exponents of measured errors in t are fitted."""
+"""Iterations, in time scales 1/x, from which on exponents of measured errors are fitted."""
 _BIAS_IN_TIME, _ERROR_IN_TIME = -1.0, -0.5
 """The exponents of t in the bounds."""
 _EXACT_TOLERANCE, _NOISY_TOLERANCE = 0.05, 0.15
-"""Largest excess of an exponent: of an exact bias, and of an error, which has noise."""
+"""Largest excess over the bound's exponent: of the exact bias, and of the noisy error."""
 _QUANTITIES = {
     "bias": "bias",
     "error": "error",
@@ -172,7 +172,7 @@ def _report(results: fw.Results) -> fw.Section:
 
 
 def _fit_ends(x: Sequence[float], points: Iterable[_Point]) -> dict[str, fw.Line]:
-    """Fit exponents in x: of the limit of t x bias, of the others at the end, and of bounds."""
+    """Fit exponents in x of the limit of t x bias, of other errors at the end, and of bounds."""
     ends = [
         {key: curve[-1] for key, curve in point.measured().items()}
         | {
@@ -236,7 +236,7 @@ def _about_parts(families: _Families, time: _InTime) -> list[str]:
 
 
 def _describe_gap(gap: _Fits) -> str:
-    """Compare the exponents of the network with those in the bounds, which need not be the same."""
+    """Compare the fitted exponents of |E|/lambda with those of the bounds; they may differ."""
     apart = {key: gap[key].slope - gap[_BOUND_NAMES[key]].slope for key in ("bias", "error")}
     listed = ", ".join(
         f"{gap[key].slope:.2f} for the {key} (its bound: {gap[_BOUND_NAMES[key]].slope:.2f})"
@@ -246,7 +246,7 @@ def _describe_gap(gap: _Fits) -> str:
     return (
         f"Over networks of {_COMMON_SIZE} nodes that hold the same incomes, the exponents of "
         f"`|E|/lambda` are {listed}; that of the error changes with the number of iterations, "
-        f"since the network weighs differently on its parts.{less}"
+        f"since its parts depend on the network differently.{less}"
     )
 
 
@@ -416,7 +416,7 @@ def _time_picture(families: _Families) -> fw.Picture:
         "time",
         "The largest network of every family, against iterations in units of its time scale "
         "`|E|/lambda`. Left: exact bias. Right: measured error of a node (solid), the "
-        "nodes' disagreement (dashed, where it can be told from noise) and the fluctuation of the "
+        "nodes' disagreement (dashed, where it is well above noise) and the fluctuation of the "
         "network's mean about its exact expectation (dotted). Black: slopes -1 and -1/2.",
         sheet,
     )

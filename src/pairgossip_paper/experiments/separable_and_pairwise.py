@@ -30,12 +30,12 @@ from pairgossip_paper.paper_setup import (
 _NODES = 36
 _KERNEL = "gini"
 _LENGTHS = (100_000, 20_000)
-"""Iterations of GoSta: in full, and with quick."""
+"""Iterations of GoSta in a full and in a quick run."""
 _AVERAGING_LAST, _AVERAGING_POINTS = 6_000, 61
 _CHECKPOINTS = 33
 _REPEATS, _LEAST_TRIALS = 10, 60
 _SETTLING_SCALES = 5.0
-"""Time scales |E|/lambda from which on exponents are fitted."""
+"""Iterations, in time scales |E|/lambda, from which on exponents are fitted."""
 _LEAST_EXPLAINED = 0.99
 """Least share of its variance that a line explains for a decay to be called geometric."""
 _SLOPE_TOLERANCE = 0.1
@@ -43,11 +43,11 @@ _SLOPE_TOLERANCE = 0.1
 _STANDARD_ERRORS = 4.0
 """Largest excess over a bound that is put down to chance, in standard errors."""
 _FLOOR = 1e-14
-"""Relative errors below this are rounding."""
+"""Relative errors below this are rounding, and are not drawn."""
 
 
 class _Measured(NamedTuple):
-    """One network: its runs, its theory, and what was fitted."""
+    """One network: its runs, its theory, and the fitted lines."""
 
     averaging: Run
     gosta: Run
@@ -159,7 +159,7 @@ def _headline(by_graph: _ByGraph) -> str:
     mean = float(np.mean([m.gosta_mean_fluctuation.slope for m in by_graph.values()]))
     return (
         f"A fall by the same factor in every iteration explains at least {100 * straight:.1f} % of "
-        "the variance of the logarithm of a mean's error. Of a pairwise statistic, the bias falls "
+        "the variance of the logarithm of a mean's error. The bias of a pairwise statistic falls "
         f"with time `t` like `t^({bias:.2f})`, and the fluctuation of the network's mean like "
         f"`t^({mean:.2f})`."
     )
@@ -238,7 +238,7 @@ def _geometric_claim(by_graph: _ByGraph) -> fw.Claim:
 
 def _excess(run: Run, exact: fw.Facts) -> float:
     """Return the excess of the mean squared error over the squared bound, in standard errors."""
-    # Below some share of the start rounding sets in, which the bound does not cover.
+    # Small errors are dominated by rounding, which the bound does not cover.
     clear = run.error > fw.DECAY_WINDOW[0] * exact["start"]
     squares = run.trial_error[:, clear] ** 2
     bound = np.array(exact["averaging_bound"])[clear] ** 2 * (1 + 1e-9)
