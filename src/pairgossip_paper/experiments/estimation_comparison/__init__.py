@@ -24,20 +24,20 @@ _STYLES = {
     "u1": (COLORS[3], "--", "U1, to its row means"),
 }
 _GUIDES = (("u2", -0.5, 2.0), ("gosta-sync", -1.0, 0.5))
-"""Methods, exponents of their guide lines, and the factors by which these are moved aside."""
+"""Methods, exponents of their guide lines, and the factors by which lines are shifted in y."""
 _FIRST_ITERATION = 100
 """The first iteration on x axes; before it, all estimates are about as wrong as the answer 0."""
 _AXES = {"iterations": "iterations", "messages": "messages sent"}
 _EXPONENT = -0.5
 _SLOPE_TOLERANCE = 0.15
-"""By how much the slope over a decade of a random curve, at its end, may miss the exponent.
+"""Largest excess over the exponent of the slope of a random curve over its last decade.
 
-Set after a look at quick runs, where 0.1 is passed on the torus with one seed of four.
+Set after a look at quick runs, where 0.1 is exceeded on the torus with one seed of four.
 """
 _EQUAL_ERRORS = 0.05
 """Largest relative difference of errors that count as equal."""
 _MEANINGFUL_ERROR = 0.5
-"""Methods are compared once one of them is this near; the answer 0 has a relative error of 1.
+"""Methods are compared once the relative error of one is below this; the answer 0 has 1.
 
 Set after a look at quick runs: with 1 instead, the verdict depends on the seed, because early on
 the asynchronous clock has nodes that were never drawn, and U2 is up to a third ahead.
@@ -105,7 +105,7 @@ def _about(statistic: str, targets: fw.Facts) -> str:
         )
     return (
         "The score is the sum of the nine features, each graded so that higher is worse: nothing "
-        "is fitted. What is estimated is the share of ordered pairs with the first malignant, the "
+        "is fitted. The statistic is the share of ordered pairs with the first malignant, the "
         f"second benign and the first scored higher (ties count half): {best['value']:.5f}. "
         f"Divided by the share of malignant-benign pairs, which is {best['compared']:.5f} and "
         f"known once classes are counted, it is the AUC, {best['value'] / best['compared']:.4f} "
@@ -188,14 +188,14 @@ def _gap_exponents(by_graph: _ByGraph, targets: fw.Facts) -> dict[str, float]:
 
 
 def _gap_table(by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
-    """List the cost of each graph beside that in the bound."""
+    """List how final errors depend on the graph, beside the same of the bound."""
     bound = targets["torus"]["bound"][-1] / targets["complete"]["bound"][-1]
     errors = _final_errors(by_graph)
     costs = {m: errors[m][-1] / errors[m][0] for m in METHODS}
     powers = _gap_exponents(by_graph, targets)
     name = "bound (GoSta, synchronous)"
     return fw.Table(
-        "What graphs cost: final errors and the spectral gap",
+        "Final errors and the spectral gap",
         ("method", "fitted exponent of the gap", "error, torus / complete"),
         [*((m, powers[m], costs[m]) for m in METHODS), (name, _EXPONENT, bound)],
         "Fitted over the three graphs.",
@@ -205,7 +205,7 @@ def _gap_table(by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
 def _sampling_table(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Table:
     """List the sampling error of the statistic beside the error of gossip."""
     return fw.Table.from_records(
-        "What the rows themselves say",
+        "Sampling errors of the statistic",
         [
             {
                 "rows of the": graph,
@@ -269,7 +269,7 @@ def _draw_error(panel: Panel, x: Any, m: MethodCurve, color: str, line: str, lab
 
 
 def _guide(panel: Panel, x: Any, end: float, power: float) -> None:
-    """Draw a line of the given slope over the last decade of a curve, moved aside."""
+    """Draw a line of this exponent over the last decade of a curve, through a value at its end."""
     late = np.array([x[-1] / 10, x[-1]], dtype=np.float64)
     line = end * (late / late[-1]) ** power
     above = power > -1.0
@@ -316,7 +316,7 @@ def _equal_messages_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
 
 
 def _advantage(gosta: MethodCurve, u2: MethodCurve) -> tuple[FloatArray, BoolArray]:
-    """Return U2's error over GoSta's at equal messages, and where either is close to the answer."""
+    """Return U2's error over GoSta's at equal messages, and where either error is meaningful."""
     common = (gosta.messages >= u2.messages[0]) & (gosta.messages <= u2.messages[-1])
     messages, error = gosta.messages[common], gosta.error[common]
     other = u2.error_at(messages)
@@ -340,8 +340,8 @@ def _connected_claim(statistic: str, by_graph: _ByGraph) -> fw.Claim:
         "Colin et al. 2015",
         fw.grade(passed),
         f"Final relative errors on the complete, Watts-Strogatz and torus graphs: {listed} "
-        f"(differences below {100 * _EQUAL_ERRORS:g} % count as none). Those of GoSta "
-        "(synchronous) were compared at all checkpoints. "
+        f"(errors that differ by less than {100 * _EQUAL_ERRORS:g} % count as equal). Those of "
+        "GoSta (synchronous) were compared at all checkpoints. "
         + describe_order(
             by_graph[GRAPHS[0]]["gosta-sync"].iterations,
             *(by_graph[graph]["gosta-sync"].error for graph in GRAPHS),
@@ -391,7 +391,7 @@ def _bound_claim(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Cl
 
 
 def _u1_claim(statistic: str, by_graph: _ByGraph, targets: fw.Facts) -> fw.Claim:
-    """Check that U1 ends as far from the statistic as the row means, and closer to these."""
+    """Check that U1 ends as far from the statistic as row means are, and closer to those."""
     passed, listed = [], []
     for graph in GRAPHS:
         u1, rows = by_graph[graph]["u1"], targets[graph]["row_distance"]

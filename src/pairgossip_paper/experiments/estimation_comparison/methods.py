@@ -30,7 +30,7 @@ METHODS = {
     "u1": ("u1", "sync"),
 }
 _LENGTHS = (1_000_000, 100_000)
-"""Iterations: in full, and with quick."""
+"""Iterations of a full and of a quick run."""
 _CHECKPOINTS = 41
 
 
@@ -73,7 +73,7 @@ def _problem(statistic: str, graph: str, seed: int) -> Arguments:
 
 
 def _target(statistic: str, graph: str, last: int, seed: int) -> Facts:
-    """Compute the statistic, its rows and the bound from all pairs, without the package's sums."""
+    """Compute the statistic, its row means and the bound from all pairs, by their definitions."""
     rows, network = patients(graph, seed), paper_graph(graph, seed)
     H = _pair_values(statistic, rows)
     value = float(H.mean())
@@ -91,7 +91,7 @@ def _target(statistic: str, graph: str, last: int, seed: int) -> Facts:
 
 
 def _sampling(statistic: str, rows: NodeRows) -> dict[str, float]:
-    """Return the sampling errors of the statistic of these rows; for the AUC those of the ratio."""
+    """Return the statistic of these rows with its sampling error; for the AUC, of the ratio."""
     X, y = rows
     data, kernel = (X, within_cluster_scatter()) if statistic == "scatter" else (_score(X), auc())
     answer = exact(data, kernel, labels=y, interval=0.95)
@@ -127,7 +127,7 @@ class MethodCurve(ErrorCurve):
 
     @cached_property
     def slope(self) -> float:
-        """The exponent with which the error falls at the end."""
+        """The exponent of iterations in the error, at the end."""
         last = self.iterations[-1]
         late = self.iterations >= max(last / 10, min(1.0 / self.gap, last / 2))
         return fit_power_law(self.iterations[late], self.error[late]).slope
