@@ -26,7 +26,7 @@ results = small_results(
     _EXCHANGES=(0, 300),
     _CHECKPOINTS=(0, 8),
     _LEAST_TRIALS=2,
-    _LEAST_LIED=2,
+    _LEAST_KEPT_TRIALS=2,
 )
 
 

@@ -1,8 +1,9 @@
 """Faults: the effects of lost exchanges, of nodes that come and go, and of lying nodes.
 
-The claims and their tolerances were written before the first run. It changed three things. Errors
-of honest nodes are medians, because single nodes beside a liar are lost, which is a claim now. Lies
-inside the clip are compared with no lies. Skewed rows are lognormal: incomes hardly harm a clip.
+The claims and their tolerances were written before the first run, which changed three things.
+Errors of honest nodes are medians, because single nodes beside a liar are lost, which is a claim
+now. Lies inside the clip are compared with no lies. Skewed rows are lognormal, because the skew of
+incomes hardly affects a clip.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import typical_error
 
 _PACES = {"loss-30": 0.05, "churn": 0.15, "delay": 0.15}
-"""Largest relative distance of a rate of averaging from the share of exchanges, by failure."""
+"""Largest relative distance of a rate of averaging from what the share of exchanges predicts."""
 _NOISE = 0.35
-"""Largest distance from 1 of a ratio of two errors of few trials."""
+"""Largest distance from 1, put down to chance, of a ratio of two errors of few trials."""
 _CLIP_COST = 1.25
-"""Largest ratio of errors with and without a clip at which a clip costs nothing without lies."""
+"""Largest ratio of errors with and without a clip, if nobody lies, that counts as no cost."""
 _STOPPABLE_ATTACKS = ("constant", "sign", "dissensus")
-"""The attacks that a clip has to stop."""
+"""The attacks that a clip has to stop, for its claim to hold."""
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -89,7 +90,7 @@ def _notes(curves: Curves) -> list[str]:
         f"{run.graph.n - len(lied.honest)} nodes, drawn once.",
         "An exchange that is lost leaves both nodes as they were; ours, between real machines, "
         "are carried out exactly once or not at all. One that is half lost is carried out by one "
-        "of the two nodes: a row is then held twice and another by nobody, and sums are no longer "
+        "of the two nodes: one row is then held twice, another is lost, and sums are no longer "
         f"kept. Nodes that come and go are there for {UP:g} units of time and away for {DOWN:g} on "
         "average, and keep what they know; in a unit the network makes as many exchanges as there "
         f"are nodes. Where exchanges take time, {DELAY:g} units each, a node that is in one cannot "
@@ -212,8 +213,8 @@ def _pace_claim(curves: Curves) -> fw.Claim:
             rules[words] = fw.within(tolerance, of=1)
     return fw.check(
         "failures-slow-averaging",
-        "Exchanges that are lost, or for which a node is absent or busy, slow averaging down by "
-        "their share of all exchanges.",
+        "If exchanges are lost, or nodes are absent or busy, averaging slows to the share of "
+        "exchanges that take place.",
         f"{cite('67')}; theory: expected averaging matrices",
         paces,
         rules,
@@ -270,7 +271,7 @@ def _liar_claims(curves: Curves, attacks: list[str]) -> list[fw.Claim]:
                 for number in LIARS
             },
             fw.more_than(3),
-            "With a clip errors are {values} times those without liars (rule: more than {limit:g} "
+            "With a clip, errors are {values} times those without liars (rule: more than {limit:g} "
             "times).",
         ),
     ]
@@ -302,8 +303,8 @@ def _clip_claims(curves: Curves) -> list[fw.Claim]:
         ),
         fw.check(
             "clip-on-skewed-rows",
-            "On lognormal rows it costs accuracy even if nobody lies: extreme rows are doubted, "
-            "too.",
+            "On lognormal rows the clip costs accuracy even if nobody lies: extreme rows are "
+            "doubted, too.",
             "ours",
             _ratios(curves, "clipped-gosta-skewed", "gosta-skewed"),
             fw.more_than(_CLIP_COST),

@@ -14,7 +14,7 @@ _LIAR_LOOKS = dict(
     zip(product(METHODS, LIARS), product((COLORS[1], COLORS[0]), ("--", "-")), strict=True)
 )
 _ERROR_ENDS = (0.03, 3000.0)
-"""Ends of the axis of errors with liars, in percent; some attacks know no bounds."""
+"""Ends of the error axis of runs with liars, in percent; some attacks have no largest error."""
 
 
 def draw_failures(curves: Curves) -> fw.Picture:

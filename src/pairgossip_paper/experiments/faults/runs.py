@@ -25,20 +25,20 @@ _QUICK_ATTACKS = ("constant", "inside-the-clip")
 """The attacks of a quick reproduction; each one has to be compiled."""
 METHODS = ("gosta", "clipped-gosta")
 LIARS = {"one": 0.0, "some": 0.01}
-"""The share of nodes that lie, at least one node, by words for it."""
+"""Shares of nodes that lie, by a word for each; at least one node lies."""
 LOST = 0.3
-"""Share of exchanges that are lost, for the comparison with as many fewer exchanges."""
+"""Share of exchanges lost, in the run that is compared with one of that many fewer exchanges."""
 UP, DOWN = 10.0, 1.0
-"""Mean times that nodes are there and away; the unit is n exchanges."""
+"""Mean times that nodes are present and away, in units of n exchanges."""
 DELAY = 0.2
-"""The time that an exchange takes, in the same units."""
+"""The time that an exchange takes, in units of n exchanges."""
 _SIDES = (26, 16)
-"""Sides of the torus in full and quick; the other network has as many nodes."""
+"""Sides of the torus in a full and in a quick run; the other network has as many nodes."""
 _EXCHANGES = (1_000_000, 200_000)
 _CHECKPOINTS = (40, 20)
 _TIMES_TRIALS, _LEAST_TRIALS = 2, 40
-_LIED_TRIALS, _LEAST_LIED = 5, 4
-"""Runs with liars keep all nodes: they have a fifth of the plan's trials, and at least four."""
+_KEPT_DIVISOR, _LEAST_KEPT_TRIALS = 5, 4
+"""Divisor of the plan's trials for runs that keep all nodes, and the least number of theirs."""
 _SKEW = 1.2
 """Standard deviation of the logarithms of skewed rows."""
 _ROWS = 201
@@ -94,7 +94,7 @@ WAYS = {
 
 @cache
 def build_network(name: str, plan: Plan) -> Graph:
-    """Build a network; it is kept, so each is built once."""
+    """Build a network once; later calls return the same one."""
     return network(name, plan.choose(*_SIDES) ** 2, plan.seed)
 
 
@@ -115,13 +115,13 @@ def _case(plan: Plan, name: str, key: str) -> Case:
     }
     trials = plan.repeat(_TIMES_TRIALS, _LEAST_TRIALS)
     if way.keeps_nodes:
-        trials = max(plan.trials // _LIED_TRIALS, _LEAST_LIED)
+        trials = max(plan.trials // _KEPT_DIVISOR, _LEAST_KEPT_TRIALS)
     problem = partial(_problem, name, plan, way)
     return plan.simulate(f"{name}-{key}", estimate, problem, last, trials, **how)
 
 
 def _grid(method: str, last: int, count: int) -> IntArray:
-    """Return checkpoints: even for errors that fall geometrically, else log-spaced."""
+    """Return checkpoints: evenly spaced where errors fall geometrically, else log-spaced."""
     if method == "averaging":
         return np.rint(np.linspace(last / (2 * count), last, 2 * count)).astype(int)
     left = round((1 - LOST) * last)
@@ -144,7 +144,7 @@ def _problem(name: str, plan: Plan, way: Way) -> Arguments:
 
 @dataclass(frozen=True)
 class FaultCurve(ErrorCurve):
-    """Errors in percent of the statistic; of averaging, in sd of the rows.
+    """Errors in percent of the statistic; for averaging, in standard deviations of the rows.
 
     If every node is kept, the error is the median over honest nodes and trials, otherwise the root
     mean square.
