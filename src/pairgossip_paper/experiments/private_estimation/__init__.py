@@ -27,16 +27,16 @@ from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import FRANCS
 
-_ERRORS = 4.0
-"""Largest distance of a mean from its expectation, in standard errors."""
+_STANDARD_ERRORS = 4.0
+"""Largest distance of a mean from its expectation put down to chance, in standard errors."""
 _LINEAR_ERROR = 0.1
-"""Largest predicted standard error at which the delta method for a ratio is judged."""
+"""Largest predicted standard error of a ratio at which its linearization is judged."""
 _ADVICE_RATIO = 1.25
-"""Largest ratio of an advised number of bins' error to the smallest error."""
-_TOLERANCE = 0.1
+"""Largest ratio of the error at the advised number of bins to the smallest error."""
+_SLOPE_TOLERANCE = 0.1
 """Largest distance of a fitted exponent from -1/2."""
 _LEAST_PEOPLE = 1000
-"""Least number of people from which the exponent is fitted; the part in 1/n has faded there."""
+"""Least number of people in the fit of the exponent; with fewer, the part in 1/n matters."""
 _SETTLED_SHARE = 0.25
 """Largest distance of gossip from its reports' statistic, as a share of their predicted error."""
 
@@ -122,13 +122,13 @@ def _mean_and_error(values: Any) -> tuple[float, float]:
 
 
 def _squared_error(case: fw.Facts) -> tuple[float, float, float]:
-    """Return the mean squared error, its standard error, and what is predicted."""
+    """Return the mean squared error, its standard error, and the predicted value."""
     errors = (np.array(case["values"]) - case["exact"]) ** 2
     return *_mean_and_error(errors), case["standard_error"] ** 2 + case["binning_bias"] ** 2
 
 
 def _is_judged(case: fw.Facts, *, is_ratio: bool) -> bool:
-    """Return whether the prediction is exact, or a linearization where it is good."""
+    """Return whether the prediction is exact, or a linearization at a small enough error."""
     return not is_ratio or case["standard_error"] <= _LINEAR_ERROR
 
 
@@ -193,12 +193,12 @@ def _predicted_claim(statistics: Mapping[str, _ByEpsilon]) -> fw.Claim:
     return fw.check(
         "error-predicted",
         "The mean squared error of the reports' statistic is the squared bias of binning plus the "
-        f"conditional variance (rule: within {_ERRORS:g} standard errors at every epsilon; the "
-        "AUC, whose variance is linearized, where its predicted standard error is at most "
-        f"{_LINEAR_ERROR:g}).",
+        f"conditional variance (rule: within {_STANDARD_ERRORS:g} standard errors at every "
+        "epsilon; the AUC, whose variance is linearized, where its predicted standard error is at "
+        f"most {_LINEAR_ERROR:g}).",
         "theory",
         apart,
-        fw.at_most(_ERRORS),
+        fw.at_most(_STANDARD_ERRORS),
         "{passed} of {judged} settings are within; the furthest is {high:.2f} standard errors off. "
         "{left_out} settings of the AUC are too noisy to be judged.",
         left_out=left_out,
@@ -213,10 +213,10 @@ def _unbiased_claim(by_epsilon: _ByEpsilon) -> fw.Claim:
     return fw.check(
         "reports-unbiased",
         "Debiased statistics of reports are unbiased for the statistic of the cells (rule: within "
-        f"{_ERRORS:g} standard errors at every epsilon, Gini's mean difference).",
+        f"{_STANDARD_ERRORS:g} standard errors at every epsilon, Gini's mean difference).",
         "theory",
         apart,
-        fw.at_most(_ERRORS),
+        fw.at_most(_STANDARD_ERRORS),
         "The mean over draws is at most {high:.2f} standard errors off.",
     )
 
@@ -224,15 +224,15 @@ def _unbiased_claim(by_epsilon: _ByEpsilon) -> fw.Claim:
 def _own_pairs_claim(case: fw.Facts) -> fw.Claim:
     aware, aware_error = _mean_and_error(case["aware"])
     naive, naive_error = _mean_and_error(case["naive"])
-    unbiased = abs(aware - case["expected"]) <= _ERRORS * aware_error
-    biased = abs(naive - case["expected"]) > _ERRORS * naive_error
-    predicted = abs(naive - case["naive_expected"]) <= _ERRORS * naive_error
+    unbiased = abs(aware - case["expected"]) <= _STANDARD_ERRORS * aware_error
+    biased = abs(naive - case["expected"]) > _STANDARD_ERRORS * naive_error
+    predicted = abs(naive - case["naive_expected"]) <= _STANDARD_ERRORS * naive_error
     return fw.Claim(
         "own-report",
         "Randomized response combines with gossip only if own pairs have a rule of their own: "
-        "debiased at a node's own report like at any other, the `V`-statistic is biased, by a "
+        "debiased at a node's own report as at any other, the `V`-statistic is biased, by a "
         "known amount, and it is unbiased with the debiased own pair (rule: "
-        f"{_ERRORS:g} standard errors).",
+        f"{_STANDARD_ERRORS:g} standard errors).",
         f"theory, about a question that is open in the {cite('679-682')}",
         fw.grade([unbiased, biased, predicted]),
         f"{case['n']} people, {len(case['aware'])} draws: expected {case['expected']:.4g}; with "
@@ -274,11 +274,11 @@ def _size_claim(by_size: _BySize) -> fw.Claim:
     return fw.check(
         "noise-in-n",
         "The noise of reports falls like `1/sqrt(n)` (rule: the exponent of the measured standard "
-        f"deviation over sizes from {_LEAST_PEOPLE:,} on is within {_TOLERANCE:g} of -1/2, at "
-        "every epsilon).",
+        f"deviation over sizes from {_LEAST_PEOPLE:,} on is within {_SLOPE_TOLERANCE:g} of -1/2, "
+        "at every epsilon).",
         "theory; Bell et al., as the paper cites them",
         slopes,
-        fw.within(_TOLERANCE, of=-0.5),
+        fw.within(_SLOPE_TOLERANCE, of=-0.5),
         f"Fitted exponents: {listed}.",
     )
 
@@ -394,7 +394,7 @@ def _bins_picture(choices: _ByEpsilon) -> fw.Picture:
 
 
 def _gossip_picture(runs: Mapping[str, Run]) -> fw.Picture:
-    """Draw how the nodes' mean approaches the statistic of the reports, and not the true one."""
+    """Draw how the nodes' mean approaches the statistic of the reports, not the true one."""
     sheet = Sheet(1, size=_SINGLE)
     (panel,) = sheet.panels
     for color, (name, run) in zip(COLORS, runs.items(), strict=False):

@@ -29,7 +29,7 @@ _QUICK_BIN_EPSILONS = (1.0, 8.0)
 SIZES = (100, 250, 600, 1600, 4000, 10_000)
 SIZE_EPSILONS = (1.0, 4.0)
 _DRAWS = (1000, 250)
-"""Numbers of draws in full and quick."""
+"""Numbers of draws in a full and in a quick run."""
 _SIZE_DRAWS = (500, 100)
 """Draws for a standard deviation, which needs fewer than a mean of heavy-tailed squares."""
 _OWN_PEOPLE, _OWN_EPSILON, _OWN_BINS = 16, 1.0, 4
@@ -37,13 +37,13 @@ _OWN_DRAWS = (4000, 1000)
 GRAPHS = ("complete", "watts-strogatz")
 _NODES, _GOSSIP_EPSILON = 49, 4.0
 _LENGTHS = (200_000, 40_000)
-"""Iterations: in full, and with quick."""
+"""Iterations of a full and of a quick run."""
 _REPEATS = 2
 _CHECKPOINTS = 25
 
 
 def cases(plan: Plan) -> Sequence[Case]:
-    """List what is drawn, computed and simulated."""
+    """List the draws, computations and simulations."""
     draws, last, seed = plan.choose(*_DRAWS), plan.choose(*_LENGTHS), plan.seed
     several, own = plan.choose(*_SIZE_DRAWS), plan.choose(*_OWN_DRAWS)
     households = engel()["income"]
@@ -56,7 +56,7 @@ def cases(plan: Plan) -> Sequence[Case]:
         computed[f"bins-{epsilon:g}"] = partial(_choose_bins, epsilon)
     for epsilon in SIZE_EPSILONS:
         for size in SIZES:
-            # The same distribution at any size.
+            # Incomes have the same distribution at any size.
             problem = partial(_income_problem, income_quantiles(size), epsilon)
             computed[f"size-{epsilon:g}-{size}"] = partial(_draw_reports, problem, several, seed)
     computed["own-pairs"] = partial(_draw_own_pairs, own, seed)
@@ -134,7 +134,7 @@ def _draw_own_pairs(draws: int, seed: int) -> Facts:
 
 
 def _choose_bins(epsilon: float) -> Facts:
-    """Choose bins by half of the households, whose incomes are public, for the other half."""
+    """Choose bins for half of the households by the incomes of the other half, taken as public."""
     households = engel()["income"]
     public, private = households[::2], households[1::2]
     advise = partial(advise_bins, len(private), epsilon, "gini", _INCOME_RANGE, target=_TARGET)
