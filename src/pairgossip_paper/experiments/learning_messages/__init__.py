@@ -1,9 +1,9 @@
 """Learning with few messages: the paper's step, better steps, and sketched gradients.
 
 The claims and their tolerances were set before its results were read, but after trial runs on the
-Watts-Strogatz graph: of Breast Cancer Wisconsin by all ways, and of digits by sketches with four
-penalties, of which one was chosen. The grid of the tuned step got its largest two constants after
-the first results, as the best one for digits was at its end.
+Watts-Strogatz graph: of all methods on Breast Cancer Wisconsin, and of sketches on digits with four
+penalties, of which one was chosen. The two largest constants of the tuned step's grid were added
+after the first results, as the best one for digits was at its end.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from pairgossip_paper.experiments.learning_messages.runs import (
 from pairgossip_paper.paper_setup import GRAPHS, MATTERS, describe_price, format_price, price
 
 _EARLY_EXCESS, _FINAL_EXCESS = 1e-4, 1e-6
-"""Largest distance of a loss from the optimum, on the way and in the end."""
+"""Largest excess of a loss over the optimum: early, and at the end."""
 _EARLY_EXCHANGES = 15_000
-"""Exchanges after which sketched gradients must have reached the first of these distances."""
+"""Exchanges within which sketched gradients must reach the early excess."""
 _LARGEST_LOSS = {EARLY: 0.006, LATE: 0.004}
-"""Largest loss of the adaptive step, by the number of exchanges."""
+"""Largest loss of the adaptive step, by the number of exchanges after which it is judged."""
 _CONNECTED = ("complete", "watts-strogatz")
 _EXCESS_RATIO = 10.0
-"""Least ratio of the paper's distance from the optimum to that of the adaptive step."""
+"""Least ratio of the excess with the paper's step to that with the adaptive step."""
 _AUC_LAG = 0.003
-"""Largest distance of an AUC on rows held out below that of the optimum."""
+"""Largest distance below the AUC of the optimum, on rows held out."""
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -122,7 +122,7 @@ def _about_sent(curves: Curves, facts: fw.Facts) -> str:
 
 
 def _describe_auc(curves: Curves) -> str:
-    """Say that the order of scores is learned long before the loss is low."""
+    """List final AUCs, which may be good long before the loss is low."""
     listed = [
         f"{DATA[data].label} "
         + _list_texts(
@@ -134,8 +134,8 @@ def _describe_auc(curves: Curves) -> str:
         for data in DATA
     ]
     return (
-        "The AUC depends on the direction of a model alone, not on its length, so that a step that "
-        "is too short for the loss may do for the AUC. In the end it is on rows held out: "
+        "The AUC depends on the direction of a model alone, not on its length, so a step that is "
+        "too short for the loss may be long enough for the AUC. On rows held out it ends at: "
         f"{'; '.join(listed)}."
     )
 
@@ -161,7 +161,7 @@ def _loss_table(curves: Curves, facts: fw.Facts) -> fw.Table:
             for name, by in curves.items()
             for way, curve in by.items()
         ],
-        "Sketched gradients end by themselves.",
+        "Runs of sketched gradients stop by themselves.",
     )
 
 
@@ -189,7 +189,7 @@ def _held_out_table(curves: Curves, facts: fw.Facts) -> fw.Table:
 
 
 def _excess(curve: LossCurve, fact: fw.Facts) -> float:
-    """Return the distance of a final loss above the optimum; never quite 0."""
+    """Return the excess of a final loss over the optimum; it is above 0, for ratios."""
     return max(curve.final - fact["optimum"], 1e-12)
 
 

@@ -33,7 +33,7 @@ _LABEL_OFFSETS = {"adaptive": (-8, 0, "right", "center"), "tuned": (8, 4, "left"
 _HIGHEST = 5.0
 """Largest loss that is drawn, in units of that of the zero model."""
 _SMALLEST = 1e-5
-"""Smallest 1 - AUC that is drawn; a smaller one, also 0, is drawn here."""
+"""Smallest 1 - AUC on the axis; smaller values, 0 included, are drawn at it."""
 
 ByWay = Mapping[str, LossCurve]
 Curves = Mapping[str, ByWay]
@@ -94,7 +94,7 @@ def loss_picture(curves: Curves, facts: Facts, against: str) -> Picture:
 
 
 def held_out_picture(curves: Curves, facts: Facts) -> Picture:
-    """Draw the share of pairs out of order among rows that no node sees."""
+    """Draw the share of wrongly ordered pairs among rows that no node sees."""
     sheet = Sheet(2, size=(11.0, 4.6))
     for panel, data in zip(sheet.panels, DATA, strict=True):
         name = f"{data}-{HELD_OUT}"

@@ -36,22 +36,22 @@ GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 """Constants of c/sqrt(t) that are tried; the tuned step has the one with the lowest final loss."""
 WISCONSIN, DIGITS = "wisconsin", "digits"
 POSITIVE = 8
-"""The digit to score above all others."""
+"""The digit whose images are to be scored above all others."""
 _GRAY = 16.0
 HELD_OUT = "held-out"
-"""Stands for the name of a graph where some rows are kept from all nodes."""
+"""Name used in place of a graph's where some rows are kept from all nodes."""
 _TRAINING = 0.7
 _HELD_OUT_GRAPH = "watts-strogatz"
 EARLY, LATE = 10_000, 100_000
 """The exchanges after which losses are compared."""
 _LENGTHS = (300_000, EARLY)
-"""Exchanges of dual averaging, in full and quick."""
+"""Exchanges of dual averaging in a full and in a quick run."""
 _FIRST = 100
 _CHECKPOINTS = (36, 16)
-"""Numbers of checkpoints in full and quick."""
+"""Numbers of checkpoints in a full and in a quick run."""
 _TRIALS = 3
 _JUDGED_NODES = 50
-"""Number of nodes whose models are judged."""
+"""Number of nodes over whose models losses are averaged."""
 
 
 class _DataSet(NamedTuple):
@@ -72,7 +72,7 @@ class _LearningWay(NamedTuple):
     label: str
     how: Arguments
     trials: int = _TRIALS
-    """Largest number of trials; along a tree there is no chance."""
+    """Largest number of trials; exchanges along a tree are not random."""
 
 
 WAYS: Mapping[str, _LearningWay] = {
@@ -138,7 +138,7 @@ class Place:
         return network(graph, len(self.rows.X), self.seed)
 
     def minimize(self, **how: Any) -> Fit:
-        """Learn from the rows; a short run is on purpose, so its warning is left out."""
+        """Learn from the rows; short runs are intended, so the warning about them is dropped."""
         l2 = DATA[self.data].l2
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotEnough)
@@ -194,14 +194,14 @@ def _auc(model: FloatArray, rows: NodeRows) -> float:
 
 
 def _grid(plan: Plan) -> IntArray:
-    """Return the checkpoints of dual averaging, among them those at which losses are compared."""
+    """Return the checkpoints of dual averaging, including those at which losses are compared."""
     last = plan.choose(*_LENGTHS)
     even, compared = geometric_grid(_FIRST, last, plan.choose(*_CHECKPOINTS)), [EARLY, LATE]
     return np.unique(np.append(even, np.minimum(compared, last)))
 
 
 def _measure(place: Place, way: str, plan: Plan) -> Facts:
-    """Return what was sent, and the losses and AUCs of the models then."""
+    """Return messages and bytes sent at the checkpoints, and the losses and AUCs there."""
     how: dict[str, Any] = dict(WAYS[way].how)
     measured: dict[str, Any] = {}
     if way == "tuned":
@@ -242,7 +242,7 @@ def _run(place: Place, how: Arguments, plan: Plan) -> Fit:
 
 
 def _stages(place: Place, how: Arguments, plan: Plan) -> Iterator[Fit]:
-    """Yield the same run once for each of its checkpoints, for its models."""
+    """Yield the run up to each of its checkpoints, for the models there."""
     if "method" in how:
         whole = _run(place, how, plan)
         for rounds in range(1, int(whole.iterations[-1])):
