@@ -40,15 +40,15 @@ _STEPS = (0.01, 0.03)
 _CONVERGED_SHARE = 0.1
 """Largest share of the way from the zero metric to the minimum that may be left."""
 _MAJORITY = 0.5
-"""A metric concentrates where it has more than this share of its weight."""
+"""Share of a metric's weight above which it concentrates on some dimensions."""
 _SAID = f"said in the {cite('641')}, of another experiment"
 _CLEAR_ERRORS = 2.0
-"""Standard errors from which on a difference in accuracy is not put down to chance."""
+"""Largest difference in accuracy that is put down to chance, in standard errors."""
 _REFERENCE = "#000000"
 _BAND_RATIO = 3.0
-"""Bands end at the mean divided by this, because a logarithmic axis has no place below 0."""
+"""Ratio of the mean to the lowest end of a band; a logarithmic axis shows no values below 0."""
 _OVERSHOOT_RATIO = 1.5
-"""Objectives above the minimum by this multiple of the zero metric's are mentioned."""
+"""Multiple of the zero metric's excess above which an overshoot of the objective is mentioned."""
 _MARKERS = {"complete": "o", "watts-strogatz": "s", "torus": "^"}
 
 
@@ -80,7 +80,7 @@ def _about_mixture(measured: MetricMeasures, share: Mapping[str, FloatArray]) ->
         f"dimensions, one per node; the classes' centers differ in {INFORMATIVE} dimensions only, "
         "and every dimension is scaled to variance 1, so that no scale gives them away. "
         + _describe_setup("mixture", measured),
-        f"Of the learned weight {100 * _grand_mean(share):.0f} % is on the {INFORMATIVE} "
+        f"{100 * _grand_mean(share):.0f} % of the learned weight is on the {INFORMATIVE} "
         f"informative dimensions (all alike: {100 * INFORMATIVE / DIMENSIONS:.1f} %; the "
         f"centralized minimum: {100 * _informative_share(measured.central['model']):.0f} %).",
     ]
@@ -91,8 +91,8 @@ def _about_digits(measured: MetricMeasures) -> list[str]:
         f"{measured.fits[GRAPHS[0]].nodes:,} images of handwritten digits, 8 x 8 pixels, one per "
         "node; pixels are scaled to variance 1 over the nodes' images. "
         + _describe_setup("digits", measured),
-        "Gray levels as they are, unscaled, let nearest neighbors find the class of "
-        f"{100 * measured.central['unscaled']:.1f} % without any learning.",
+        "With unscaled gray levels, and without any learning, nearest neighbors find the class of "
+        f"{100 * measured.central['unscaled']:.1f} % of the held-out images.",
     ]
 
 
@@ -109,8 +109,8 @@ def _describe_setup(name: str, measured: MetricMeasures) -> str:
         f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
         f"step size `{_TASKS[name].step:g}/sqrt(t)`, logistic loss; of the numerators {tried} that "
         "were tried, this one ended with the lower objective. The metric is diagonal with weights "
-        "of 0 or more: a whole matrix would send the square of as many numbers in every exchange "
-        "and ask for an eigendecomposition at each update. Objectives are those of a few nodes "
+        "of 0 or more: a full matrix would square the count of numbers sent in every exchange and "
+        "need an eigendecomposition at each update. Objectives are those of a few nodes "
         "spread over the network, the same in all trials; distances between metrics are those of "
         "all nodes."
     )
@@ -119,8 +119,8 @@ def _describe_setup(name: str, measured: MetricMeasures) -> str:
 def _scores(measured: MetricMeasures) -> str:
     central = measured.central
     return (
-        f"Of {HELD_OUT} held-out points, {NEIGHBORS} nearest neighbors put "
-        f"{100 * _grand_mean(measured.accuracies):.1f} % into the right class with the metrics "
+        f"{NEIGHBORS} nearest neighbors put {100 * _grand_mean(measured.accuracies):.1f} % of "
+        f"{HELD_OUT} held-out points into the right class with the metrics "
         f"that nodes learn, {100 * central['accuracy']:.1f} % with the one that a single machine "
         f"finds, and {100 * central['euclidean']:.1f} % with the Euclidean distance."
     )
@@ -172,17 +172,17 @@ def _convergence_claim(name: str, measured: MetricMeasures) -> fw.Claim:
         "theory; Colin, Bellet, Salmon and Clemencon (ICML 2016), abstract",
         {graph: float(measured.excess(graph)[-1]) / (zero - least) for graph in GRAPHS},
         fw.less_than(_CONVERGED_SHARE),
-        "Of the way from the zero metric ({zero:.4f}) to the centralized minimum ({least:.4f}) "
-        "there is left at the end: {values:.1%}; at most {limit:.0%} counts as converged.",
+        "The part left at the end of the way from the zero metric ({zero:.4f}) to the centralized "
+        "minimum ({least:.4f}) is {values:.1%}; less than {limit:.0%} counts as converged.",
         zero=zero,
         least=least,
     )
 
 
 def _faster_claim(name: str, measured: MetricMeasures) -> fw.Claim:
-    """Compare the objectives of the mean of all nodes' metrics as AUC maximization does.
+    """Compare the objectives of the mean of all nodes' metrics, as AUC maximization does.
 
-    Few judged nodes, the same in all trials, may not be like the others: these are of all nodes.
+    The few judged nodes are the same in all trials and may differ from the others.
     """
     ends = measured.together
     excess = {graph: float(ends[graph].mean()) - measured.central["objective"] for graph in GRAPHS}
@@ -212,7 +212,7 @@ def _lead(better: FloatArray, worse: FloatArray) -> float:
 
 
 def _dispersion_claim(name: str, measured: MetricMeasures) -> fw.Claim:
-    """Check the order of the metrics' distances from their mean; of the best one's, in part."""
+    """Judge the order of the metrics' distances from their mean."""
     apart = {graph: float(measured.fits[graph].disagreement[-1]) for graph in GRAPHS}
     spreads = {graph: float(measured.fits[graph].spread[-1]) for graph in GRAPHS}
     curves = [measured.fits[graph].disagreement for graph in GRAPHS]
@@ -260,8 +260,8 @@ def _mixture_claim(measured: MetricMeasures) -> fw.Claim:
 def _digits_claim(measured: MetricMeasures) -> fw.Claim:
     """Compare with the distance of scaled and of unscaled pixels on the same images, up to chance.
 
-    It holds in part if one of the two is clearly beaten on every graph and none clearly wins on
-    any.
+    The claim holds in part if one of the two is clearly beaten on every graph and neither clearly
+    wins on any.
     """
     central = measured.central
     means = {graph: float(values.mean()) for graph, values in measured.accuracies.items()}

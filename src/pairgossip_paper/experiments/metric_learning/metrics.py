@@ -21,7 +21,7 @@ from pairgossip_paper.paper_setup import GRAPHS, deal_rows, network
 _MOST_TRIALS = 10
 """Largest number of trials: they hardly differ, and checkpoints take a million pairs per model."""
 _LENGTHS = (500, 200)
-"""Iterations per node, in full and quick."""
+"""Iterations per node in a full and in a quick run."""
 _CHECKPOINTS, _JUDGED = (9, 6), 8
 _QUICK_SIDES = (15, 20)
 _CLASSES, DIMENSIONS, INFORMATIVE = 10, 40, 5
@@ -36,10 +36,12 @@ NEIGHBORS = 5
 _SCORED_NODES = 4
 """Number of nodes per trial whose models are scored on held-out points."""
 _PRODUCTS_AT_ONCE = 2**18
-"""Largest number of products for which OpenBLAS works in the calling thread. Each trial has one,
-and threads of threads cost ten times as much. Such a block of pairs also fits the cache."""
+"""Largest number of products for which OpenBLAS stays in the calling thread.
+
+Each trial has a thread; more threads in each take ten times as long. Such a block of pairs also
+fits the cache."""
 _MOST_ROWS = 512
-"""Largest number of rows in a product of factors up to 2, which is then far from overflow."""
+"""Largest number of factors in a product; each is at most 2, so it stays far from overflow."""
 
 
 class _Split(NamedTuple):
@@ -81,7 +83,7 @@ class Task(NamedTuple):
     """The differences between the two experiments."""
 
     draw: Callable[[int, int], _Split]
-    """Makes data for a number of nodes from a seed."""
+    """A function that makes data for a number of nodes from a seed."""
     sides: tuple[int, int]
     """Sides of the torus, one of them odd so that it is not bipartite; it has a node per row."""
     step: float
@@ -136,7 +138,7 @@ def _central(task: Task, nodes: int, seed: int) -> Facts:
 
 
 def _diagonal_loss() -> Loss:
-    """Return the logistic loss of a diagonal metric, with a quick way to its risk."""
+    """Return the logistic loss of a diagonal metric, with a fast function for its risk."""
     return replace(metric_loss("logistic", diagonal=True), risk=diagonal_risks)
 
 
@@ -158,7 +160,7 @@ def _risk(model: FloatArray, features: FloatArray, signs: FloatArray) -> float:
         return np.nan
     n, d = features.shape
     start, total = 0, 0.0
-    # Columns of negative weight take part with their sign, as a check of the loss may ask for.
+    # Negative weights count with their sign, since checks of the loss may use them.
     points = features * np.sqrt(np.abs(model))
     signed = points * np.sign(model)
     squares = np.einsum("ij,ij->i", points, signed)
@@ -240,7 +242,7 @@ class MetricMeasures(NamedTuple):
     hits: Mapping[str, FloatArray]
     """By graph, for every held-out point, the share of nodes' metrics that recognize it."""
     rival_hits: Mapping[str, BoolArray]
-    """By Euclidean distance, the held-out points that are recognized by it."""
+    """For each Euclidean distance, whether it recognizes each held-out point."""
     together: Mapping[str, FloatArray]
     """By graph, the objective of the mean of all nodes' metrics at the end of every trial."""
 
@@ -250,7 +252,7 @@ class MetricMeasures(NamedTuple):
 
 
 def measure(task: Task, results: Results) -> MetricMeasures:
-    """Score nodes' models on the held-out points, which the fits' seed brings back."""
+    """Score nodes' models on the held-out points, drawn again from the fits' seed."""
     fits: dict[str, Fit] = {name: results[name] for name in GRAPHS}
     first = fits[GRAPHS[0]]
     split = task.draw(first.nodes, first.seed)
