@@ -19,11 +19,11 @@ from pairgossip_paper.experiments.ranks.runs import NETWORKS, SHARE, TASKS, WAYS
 from pairgossip_paper.framework.figures import Panel, Sheet
 
 _LARGEST_TEST_ERROR = 0.1
-"""Largest error that a test can afford, in standard deviations of the rank sum."""
+"""Largest error at which a test is still useful, in standard deviations of the rank sum."""
 _SLOPE_TOLERANCE = 0.12
 """Largest distance of the exponent of exchanges from -1/2."""
 _SLOWDOWN = 1.2
-"""Least ratio of errors without and with shuffling that counts as larger."""
+"""Ratio of errors without and with shuffling above which the former counts as larger."""
 _THEORY_TOLERANCE = 0.2
 """Largest relative distance of an error from theory."""
 _PERCENT = 100.0
@@ -89,7 +89,7 @@ def _headline(errors: _Errors) -> str:
 
 
 def _gains(task: str, errors: _Errors) -> dict[str, float]:
-    """Return by network the ratio of the error of GoRank or tracking to that of averaged bins."""
+    """Return the ratio of asynchronous GoRank's or GoTrim's error to that of bins, by network."""
     return {name: _final(by[task], "async") / _best_bins(by[task]) for name, by in errors.items()}
 
 
@@ -112,7 +112,7 @@ def _about(results: fw.Results, facts: fw.Facts) -> str:
         f"0.8. The trimmed mean cuts {SHARE:g} at either end of 1, 2, ..., {facts['nodes']}, of "
         f"which 30 % are ten times as large: it is {facts['trimmed']:.6g}, the mean "
         f"{facts['mean']:.6g}. Averaged bins are 64 counts and sums, the range not known "
-        "beforehand. Rows are dealt to the nodes at random unless said. Errors are root mean "
+        "beforehand. Rows are dealt to the nodes at random unless stated. Errors are root mean "
         "squares over nodes and trials."
     )
 
@@ -120,7 +120,7 @@ def _about(results: fw.Results, facts: fw.Facts) -> str:
 def _about_test(facts: fw.Facts) -> str:
     return (
         f"The exact test of the two groups has `z = {facts['z']:.3g}`, `p` = {facts['p']:.2g}. "
-        "What it can afford is measured in standard deviations of the rank sum, "
+        "The error that it can afford is measured in standard deviations of the rank sum, "
         f"{facts['spread']:.4g}: relative to the sum itself, {facts['rank_sum']:.6g}, as in the "
         f"published figures, any error looks {facts['rank_sum'] / facts['spread']:.3g} times "
         "smaller."
@@ -129,12 +129,12 @@ def _about_test(facts: fw.Facts) -> str:
 
 def _about_code() -> str:
     return (
-        "What we do otherwise than the authors' published code, read in 2026: rows are shuffled "
+        "Differences from the authors' published code, read in 2026: rows are shuffled "
         "for all tasks (there, tasks of trimmed means and rank sums leave the shuffling out that "
         "their settings ask for, so rows lie in order along the ring; that layout is run as well); "
         "a geometric graph that is not connected is drawn anew (there, with the same seed); "
         "a node's own number counts half in its mid-rank (there, the asynchronous form starts with "
-        "a count of zero); errors are written down when they are measured (there, one "
+        "a count of zero); errors are recorded when they are measured (there, one "
         "curve is altered by a step); and the adaptive form, which divides by no less than one and "
         "so leans toward zero, is not run. None of this changes the authors' algorithms."
     )
@@ -179,7 +179,7 @@ def _draw(panel: Panel, results: fw.Results, errors: _Errors, name: str, task: s
             panel.plot(x, y, label, "#882255", "*", markersize=11, legend=False)
             continue
         color, style = _LOOKS[way]
-        complete = ~np.isnan(run.trial_error).any(axis=0)  # all nodes of all trials have laid bins
+        complete = ~np.isnan(run.trial_error).any(axis=0)  # all nodes of all trials have their bins
         x = _exchanges(run)[complete]
         panel.plot(x, curve[complete], _family(label), color, style, linewidth=1.7)
 
@@ -210,7 +210,7 @@ def _table(results: fw.Results, errors: _Errors) -> fw.Table:
                     }
                 )
     return fw.Table.from_records(
-        "What is sent, and the error in the end",
+        "Messages, bytes and final errors",
         records,
         "Payload only. The messages of GoRank and GoTrim carry one to three numbers, those of bins "
         "128 (256 of two groups), fewer while the range becomes known: at equal bytes bins make "
@@ -254,8 +254,8 @@ def _theory_claim(errors: _Errors, facts: fw.Facts) -> fw.Claim:
         ratios[name] = _final(by["ranks"], "sync") / expected
     return fw.check(
         "ranks-theory",
-        "The final error of synchronous GoRank is that of theory, which takes the network and the "
-        "rows and has nothing fitted.",
+        "The final error of synchronous GoRank is the one that theory computes from the network "
+        "and the rows, with nothing fitted.",
         "theory: bias, and how soon a visitor comes back to a node",
         ratios,
         fw.within(_THEORY_TOLERANCE, of=1),

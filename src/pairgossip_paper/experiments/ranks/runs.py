@@ -27,7 +27,7 @@ from pairgossip_paper.paper_setup import settle_sweeps
 NETWORKS = ("complete", "watts-strogatz", "geometric")
 TASKS = ("ranks", "rank-sum", "trimmed")
 _NODES = (500, 200)
-"""Numbers of nodes in full and quick."""
+"""Numbers of nodes in a full and in a quick run."""
 _EXCHANGES = (50_000, 20_000)
 _CHECKPOINTS = (40, 16)
 _BINS = 64
@@ -35,9 +35,9 @@ SHARE = 0.4
 """The share of rows that is cut at either end."""
 _CONTAMINATED = 0.3
 _SHIFT = 0.8
-"""The shift of one of the two groups."""
+"""The shift of one of the two groups, in units of the Cauchy scale."""
 _TIMES_TRIALS = 2
-"""Factor of the plan's trials: 100 in full, as in the papers."""
+"""Factor of the plan's trials: 100 trials by default, as in the papers."""
 _DEALING, _GROUPS = 101, 102
 """Children of the seed that deal rows to nodes, and draw the groups."""
 
@@ -110,7 +110,7 @@ class RankNetwork:
         """Return 1, 2, ..., n, some of them ten times as large, in order or dealt at random."""
         rng = np.random.default_rng([self.seed, _DEALING])
         numbers = self._contaminate(rng)
-        while _cuts_ties(numbers):  # GoTrim needs ranks on either side of a cut
+        while _cuts_ties(numbers):  # GoTrim needs different numbers on either side of a cut
             numbers = self._contaminate(rng)
         return numbers if in_order else rng.permutation(numbers)
 
@@ -121,12 +121,12 @@ class RankNetwork:
 
     @cached_property
     def relaxation(self) -> float | None:
-        """The relaxation of averaged bins along ordered exchanges; None where these give way."""
+        """The relaxation of bins along ordered exchanges; None where random ones replace these."""
         sweeps = settle_sweeps(self.graph, "sketch")
         return sweeps.relaxation if sweeps.name == ORDERED else None
 
     def ways(self, task: str) -> Mapping[str, RankWay]:
-        """Return the ways that are run here: no sweeps where they give way to random exchanges."""
+        """Return the methods run here: no sweeps where random exchanges replace them."""
         swept = self.relaxation is not None
         return {name: way for name, way in WAYS[task].items() if swept or name != "bins-ordered"}
 
@@ -138,7 +138,7 @@ def _cuts_ties(numbers: FloatArray) -> bool:
 
 @cache
 def build(name: str, plan: Plan) -> RankNetwork:
-    """Build a network once; what is computed for it is kept."""
+    """Build a network once; later calls return it with all that was computed for it."""
     return RankNetwork(name, plan.choose(*_NODES), plan.seed)
 
 
@@ -157,7 +157,7 @@ def _rank_sum_value(first: FloatArray, second: FloatArray, n: int) -> FloatArray
 
 
 def cases(plan: Plan) -> Sequence[Case]:
-    """List the runs of all ways to all tasks on all networks, and the facts without them."""
+    """List the runs of all methods for all tasks on all networks, and facts that need no run."""
     listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for name in NETWORKS:
         place = build(name, plan)
