@@ -37,14 +37,14 @@ _NO_WORSE = 0.1
 _STANDARD_ERRORS = 3.0
 """Largest disadvantage on a complete graph that is put down to chance, in standard errors.
 
-Set after a look at quick runs, whose ratios scatter by more than the tenth that was meant first.
+Set after a look at quick runs, whose ratios scatter by more than the tenth first intended.
 """
 _FINAL_ERROR, _FINAL_SLOPE = 0.1, -0.35
-"""A run converges with a final relative error below the first, and an exponent below the second."""
+"""Largest final relative error, and largest exponent of its fall, of a run that converges."""
 _GAP_ROUNDING = 1e-10
-"""Largest relative difference of gaps computed in two ways, by rounding."""
+"""Largest relative difference, put down to rounding, of numbers computed in two ways."""
 _MESSAGE_SHARE = 1.25
-"""Largest share of the messages that whole sets may need, times k."""
+"""Largest share of messages that whole sets may need, in units of 1/k."""
 
 
 def _report(results: fw.Results) -> fw.Section:
@@ -78,7 +78,7 @@ def _blow_up_ratio(by: ByConstruction) -> float:
 
 
 def _noise(by: ByConstruction) -> float:
-    """Return the relative standard error of that ratio."""
+    """Return the relative standard error of the ratio of blow-up to lexicographic errors."""
     return float(np.hypot(by["blow-up"].noise[-1], by["lexicographic"].noise[-1]))
 
 
@@ -142,11 +142,7 @@ def _describe_unequal(unequal: Curves) -> str:
         "values that whole sets average vary more, and a site learns most from few others. At the "
         f"end their error is {listed['messages']} times that of the lexicographic construction at "
         f"equal messages and {listed['bytes']} times at equal bytes ({', '.join(unequal)}). At "
-        + (
-            f"equal bytes they are worse on {', '.join(worse)}."
-            if worse
-            else "neither are they worse."
-        )
+        f"equal bytes they are worse on {', '.join(worse) or 'no network'}."
     )
 
 

@@ -50,7 +50,7 @@ def sent_picture(equal: Curves) -> Picture:
 
 
 def price_picture(curves: Curves, facts: Facts) -> Picture:
-    """Draw the messages and bytes to one error, against the rows per site."""
+    """Draw the messages and bytes needed for one error, against the rows per site."""
     sheet = Sheet(len(SITES), len(_SENT), sharey="row")
     for panel, against, graph in sheet.over(_SENT, SITES):
         places = _equal_places(graph, curves)
@@ -83,7 +83,7 @@ def unequal_picture(unequal: Curves, facts: Facts) -> Picture:
         title = f"{graph}, {min(sizes)} to {max(sizes)} rows at {len(sizes)} sites"
         panel.finish(_SENT["messages"], "relative error", title, y_once=True)
     for panel, by in zip(below, unequal.values(), strict=True):
-        # Sites that forget sizes would send as many bytes as those that do not.
+        # Sites that ignore sizes would send as many bytes as those that do not.
         weighted = {key: curve for key, curve in by.items() if key != UNWEIGHTED}
         _draw_errors(panel, weighted, "bytes")
         panel.finish(_SENT["bytes"], "relative error", y_once=True)

@@ -31,17 +31,17 @@ from pairgossip_paper.paper_setup import (
 
 _KERNEL = "gini"
 _NETWORK_EXCHANGES = (100_000, 20_000)
-"""Approximate number of exchanges between sites in every run, in full and quick."""
+"""Approximate number of exchanges between sites, in a full and in a quick run."""
 _REPEATS, _LEAST_TRIALS = 3, 50
 """Factor of the plan's trials and their least number: ratios of errors are noisy."""
 _CHECKPOINTS = (30, 14)
-"""Numbers of checkpoints in full and quick; here they take longer than the exchanges between."""
+"""Numbers of checkpoints in a full and in a quick run; they take longer than the exchanges."""
 SITES: Mapping[str, int] = {"cycle": 16, "torus": 16, "complete": 5}
-"""Numbers of sites; the fewer in the complete graph, the more its constructions differ."""
+"""Numbers of sites; constructions differ more on a complete graph of few sites."""
 _ROWS_PER_SITE = (1, 2, 5, 10)
 _QUICK_ROWS = (1, 2, 10)
 _UNEQUAL, UNWEIGHTED = "unequal", "unweighted"
-"""Names of places with sites of unequal sizes, and of the construction that forgets the sizes."""
+"""Names of places with sites of unequal sizes, and of the construction that ignores sizes."""
 _UNEQUAL_SIZES: Mapping[int, tuple[int, ...]] = {
     16: (15, 11, 8, 6, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1),
     5: (25, 13, 7, 4, 1),
@@ -84,7 +84,7 @@ class _Place:
     def incomes(self) -> FloatArray:
         """One income per row: dealt at random, but sorted over sites of unequal sizes.
 
-        So small sites are rich ones, and without the sizes one gets another statistic.
+        Small sites are then rich ones, and an estimate that ignores sizes has another target.
         """
         count = int(self.sizes.sum())
         is_sorted = self.rows == _UNEQUAL
@@ -97,7 +97,7 @@ class _Place:
 
     @property
     def constructions(self) -> tuple[str, ...]:
-        """The constructions compared here: with one row per site all constructions are the same."""
+        """The constructions compared here; with one row per site all are the same."""
         if self.rows == 1:
             return CONSTRUCTIONS[:1]
         return (*CONSTRUCTIONS, UNWEIGHTED) if self.rows == _UNEQUAL else CONSTRUCTIONS
@@ -117,7 +117,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _SitesAlike:
-    """The kernel of sites that swap whole sets and forget how many rows are in them."""
+    """The kernel of sites that swap whole sets and ignore how many rows are in them."""
 
     means: FloatArray
 
@@ -155,7 +155,7 @@ def _iterations(place: _Place, construction: str, exchanges: int) -> int:
 
 def _problem(place: _Place, construction: str) -> dict[str, Any]:
     if construction == UNWEIGHTED:
-        # The nodes are sites that take all sets for equally large.
+        # The nodes are sites, which count all sets as equally large.
         return {
             "data": np.arange(float(place.network.n)),
             "kernel": _SitesAlike(place.pair_means()),
@@ -214,12 +214,12 @@ class SiteCurve(ErrorCurve):
 
     @property
     def slope(self) -> float:
-        """The exponent with which the error falls in the last decade of messages."""
+        """The exponent of messages in the error, over their last decade."""
         late = self.messages >= self.messages[-1] / 10
         return fit_power_law(self.messages[late], self.error[late]).slope
 
 
 def ratio_at_end(one: SiteCurve, other: SiteCurve, against: str) -> float:
-    """Divide the errors where both have sent as much as the one that sent less in all."""
+    """Divide the errors at equal amounts sent: all that the one that sent less has sent."""
     amount = min(getattr(one, against)[-1], getattr(other, against)[-1])
     return float(one.error_at(amount, against) / other.error_at(amount, against))
