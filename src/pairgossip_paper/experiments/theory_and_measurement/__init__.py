@@ -37,9 +37,9 @@ _TITLES = {
 }
 _BOUNDS = {"corrected": "--", "printed": "-."}
 _RARE_SHARE, _UNCOMMON_SHARE = 1e-3, 1e-2
-"""Shares of cells beyond four standard errors that still mean agreement, or agreement in part.
+"""Largest shares of cells beyond four standard errors for agreement, and for agreement in part.
 
-By a normal law 6e-5 are beyond. Cells of one run go together, because nodes average."""
+A normal law has a share of 6e-5 beyond. Cells of one run are correlated, because nodes average."""
 _FORMS = ("printed", "centered", "sharper")
 """Forms of the bound on the deviation."""
 
@@ -333,8 +333,8 @@ def _agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> fw.Pictu
     return fw.Picture(
         "agreement",
         "Means over trials minus exact expectations, in standard errors (s.e.), over all nodes, "
-        "checkpoints and graphs; dashed, the normal law. Nodes that average with each other go "
-        "together, so that the histograms are rougher than the number of cells suggests.",
+        "checkpoints and graphs; dashed, the normal law. Nodes that average with each other are "
+        "correlated, so the histograms are rougher than the number of cells suggests.",
         sheet,
     )
 
@@ -342,7 +342,7 @@ def _agreement_picture(scores: Mapping[tuple[str, str], FloatArray]) -> fw.Pictu
 def _examples_picture(
     examples: fw.Results, runs: Mapping[str, Run], measured: Mapping[str, MeasuredBias]
 ) -> fw.Picture:
-    """Draw t x bias where it attains the bound for any kernel, and where it breaks a bound."""
+    """Draw t x bias where it nearly attains the bound for any kernel, and where it breaks one."""
     sheet = Sheet(2)
     titles = {
         "gosta": "GoSta-sync, path of 10 nodes, h(x, y) = x (not symmetric)",
@@ -364,10 +364,10 @@ def _examples_picture(
     sheet.add_legend(4, sheet.panels[1])
     return fw.Picture(
         "hard-cases",
-        "Left: a kernel that is not symmetric, beyond what the paper assumes; the bias attains the "
-        "bound for any kernel, `(2a + F)`, nearly. Right: a symmetric kernel for which the bias of "
-        "U1-gossip exceeds the printed bound (theorem 4) and respects the corrected one. Dots, "
-        f"means over {runs['gosta'].trials} trials with their standard errors.",
+        "Left: a kernel that is not symmetric, beyond what the paper assumes; the bias nearly "
+        "attains the bound for any kernel, `(2a + F)`. Right: a symmetric kernel for which the "
+        "bias of U1-gossip exceeds the printed bound (theorem 4) and respects the corrected one. "
+        f"Dots, means over {runs['gosta'].trials} trials with their standard errors.",
         sheet,
     )
 

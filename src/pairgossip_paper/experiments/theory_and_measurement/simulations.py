@@ -40,10 +40,10 @@ _NODES = 50
 GRAPHS = ("complete", "watts-strogatz", "cycle")
 _KERNEL = "gini"
 _LENGTHS = (30_000, 5_000)
-"""Iterations: in full, and with quick."""
+"""Iterations of a full and of a quick run."""
 _CHECKPOINTS = 10
 _REPEATS, _LEAST_TRIALS = 10, 60
-"""Factor of the plan's trials and their least number: trials are short, and means are compared."""
+"""Factor of the plan's trials and their least number; trials are short, and means need many."""
 SYNC: Mapping[str, Arguments] = {
     "gosta": {"method": "gosta", "order": "update-first"},
     "gosta-exchange-first": {"method": "gosta", "order": "exchange-first"},
@@ -55,13 +55,13 @@ ASYNC: Mapping[str, Arguments] = {"gosta-async": {"method": "gosta", "clock": "a
 _DENSE_GRID = np.unique(np.geomspace(1, 10**6, 121).astype(int))
 """Iterations at which exact expectations are compared with bounds, which needs no simulation."""
 EXAMPLES = {"gosta": 1_000, "u1": 200}
-"""Iterations of each example; later, noise hides t x bias, which no longer changes."""
+"""Iterations of each example; after more, noise hides t x bias, which no longer changes."""
 
 
 def cases(plan: Plan) -> Sequence[Case]:
     """List the simulations and exact computations."""
     last, trials = plan.choose(*_LENGTHS), plan.repeat(_REPEATS, _LEAST_TRIALS)
-    # Before, most nodes have not exchanged.
+    # Before the first checkpoint, most nodes have not exchanged.
     grid = geometric_grid(_NODES, last, _CHECKPOINTS)
     how = {"checkpoints": grid, "record": "nodes"}
     listed: list[Case] = []
@@ -128,7 +128,7 @@ def _compare_with_bounds(H: FloatArray, graph: Graph, options: Arguments) -> dic
 
 
 def _bound(c: Constants, method: str, *, printed: bool) -> FloatArray:
-    """Return the bound at all iterations, with a column for each node if it is one per node."""
+    """Return the bound at all iterations, with a column per node if each node has its own."""
     if method == "u1":
         return u1_gossip_bound(c, _DENSE_GRID, printed=printed)
     bound = gosta_expectation_bound if method == "gosta" else u2_gossip_bound
@@ -141,9 +141,9 @@ def first_only(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def pendant_row(x: FloatArray, y: FloatArray) -> FloatArray:
-    """A symmetric kernel that is zero unless one of the two is the marked observation.
+    """Return a symmetric kernel that is zero unless one of the two is the marked observation.
 
-    The columns are a value v and the mark m (0 or 1): h is the other one's v.
+    The columns are a value v and the mark m (0 or 1); the kernel is the v of the other one.
     """
     (v, m), (w, k) = x.T, y.T
     return np.asarray(v * k + m * w - v * m * k)
@@ -152,7 +152,7 @@ def pendant_row(x: FloatArray, y: FloatArray) -> FloatArray:
 def _hard_problem(name: str) -> dict[str, Any]:
     """Return data, kernel and graph that are hard for an algorithm.
 
-    That of U1 breaks its printed bound; that of GoSta needs the bound for any kernel.
+    Those for U1 break its printed bound; those for GoSta need the bound for any kernel.
     """
     if name == "gosta":
         graph = path(10)
@@ -177,7 +177,7 @@ def _example_curves(name: str) -> dict[str, Any]:
     return {
         "bias": _DENSE_GRID
         * (np.abs(bias[:, -1]) if name == "u1" else np.linalg.norm(bias, axis=1)),
-        # The paper speaks of symmetric kernels.
+        # The printed bounds are for symmetric kernels.
         "printed": float(_bound(c, name, printed=True)[0, -1]) if np.array_equal(H, H.T) else None,
         "corrected": float(_bound(c, name, printed=False)[0, -1]),
     }
@@ -192,7 +192,7 @@ ROUNDING = 1e-9
 _SHARPER_ORDER = "gosta-exchange-first"
 """The order for which the sharper deviation bound is proved."""
 Runs = Mapping[tuple[str, str], Run]
-"""By algorithm and graph."""
+"""Runs by algorithm and graph."""
 
 
 class ScaledDifferences(NamedTuple):
