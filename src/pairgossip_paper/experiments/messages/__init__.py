@@ -1,8 +1,8 @@
 """Fewer messages: those that the paper's method, tracking, sketches and collecting need.
 
-The claims and their tolerances were written before the first run, except for one: theory is
-compared within the scatter over trials since that was seen on the star, where the error comes from
-the few nodes that nobody has called yet.
+The claims and their tolerances were written before the first run, except for one. Theory is
+compared within the scatter over trials since a run showed how large it is on the star, where the
+error comes from the few nodes that have not exchanged yet.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _FLOODING_RATIO = 2.0
 _ROUNDING = 1e-9
 """Largest relative difference of errors that differ by rounding alone."""
 _THEORY_TOLERANCE = 0.25
-"""Largest relative distance of a measured error from theory, if chance allows no larger one."""
+"""Largest relative distance of a measured error from theory, unless noise explains more."""
 _STANDARD_ERRORS = 3.0
-"""Largest distance of a measured error from theory that chance allows, in standard errors."""
+"""Largest distance of a measured error from theory put down to chance, in standard errors."""
 _LINEAR_ERROR = 0.05
-"""The relative error below which a statistic is as good as linear in what is averaged."""
+"""Relative error below which a statistic is nearly linear in the averages."""
 
 
 class _Gain(float):
-    """Factor by which one way takes fewer messages than another; 0 if it did not get there."""
+    """Factor by which one way needs fewer messages than another; 0 if it missed the level."""
 
     is_bound: bool
-    """Whether the other way did not get there, so that the factor is at least this."""
+    """Whether the other way missed the level, so that the factor is at least this."""
 
     def __new__(cls, times: float, *, is_bound: bool = False) -> Self:
         gain = super().__new__(cls, times)
@@ -148,7 +148,7 @@ def _about_bytes(curves: Curves) -> str:
         for way, curve in by.items()
     ]
     return (
-        "In bytes of payload the order is another: a message of a sketch is "
+        "By bytes of payload the order is different: a message of a sketch is "
         f"{by['sketch'].bytes_per_message / by['gosta'].bytes_per_message:.3g} times as long as "
         f"one of GoSta, which carries two numbers. Bytes to {LEVEL:g} on the torus: "
         f"{', '.join(listed)}. Frames and signatures are not counted; with a few hundred bytes of "
@@ -179,7 +179,7 @@ def _price_table(curves: Curves) -> fw.Table:
 
 def _network_table(facts: fw.Facts) -> fw.Table:
     return fw.Table.from_records(
-        "Networks: how few messages can do, and how sweeps go",
+        "Networks: the fewest messages, and sweeps",
         [
             {
                 "network": name,
@@ -192,7 +192,8 @@ def _network_table(facts: fw.Facts) -> fw.Table:
             }
             for name, fact in facts.items()
         ],
-        "Without colors: sweeps would be slower than random exchanges, which are made instead.",
+        "Where colors are missing, sweeps would be slower than random exchanges, which are made "
+        "instead.",
     )
 
 
@@ -265,7 +266,7 @@ def _tree_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
 
 
 def _bytes_claim(curves: Curves) -> fw.Claim:
-    """Compare the tree with all other ways by bytes, on networks where some way gets there."""
+    """Compare the tree with all other ways by bytes, on networks where one reaches the level."""
     ratios = {}
     for name, by in curves.items():
         needed = {way: curve.needed(LEVEL, "bytes") or np.inf for way, curve in by.items()}
@@ -336,8 +337,8 @@ def _theory_claim(curves: Curves, facts: fw.Facts) -> fw.Claim:
                 passed.append(bool((apart <= allowed).all()))
     return fw.Claim(
         "messages-theory",
-        "The exact error of averaging, with the error of the sketch added in squares, is what runs "
-        "show, along random and along ordered exchanges.",
+        "Runs show the exact error of averaging, with the error of the sketch added in squares, "
+        "along random and along ordered exchanges.",
         "theory: the spectrum of the mean step, and the sweep itself",
         fw.grade(passed),
         f"Below an error of {_LINEAR_ERROR:g} the largest relative distances are "

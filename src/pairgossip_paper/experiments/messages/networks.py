@@ -35,20 +35,21 @@ _BINS = 16
 _NEIGHBORS = 14
 """Mean number of neighbors of a node of the geometric graph, except near the border."""
 _CHECKPOINTS = (60, 18)
-"""Numbers of checkpoints in full and quick."""
+"""Numbers of checkpoints in a full and in a quick run."""
 _MOST_TRIALS = 20
 _ROUNDING = 1e-6
+"""Messages above a whole number that are put down to rounding."""
 PAPER, OTHERS = ("complete", "watts-strogatz", "torus"), ("cycle", "grid", "geometric", "star")
 _SIZES = {
     **{name: (paper_nodes(name), 100) for name in PAPER},
     **{"cycle": (100, 50), "grid": (600, 96), "geometric": (400, 100), "star": (100, 32)},
 }
-"""Numbers of nodes in full and quick."""
+"""Numbers of nodes in a full and in a quick run."""
 _SIDES = {600: (20, 30), 96: (8, 12)}
 DECLINING = ("complete", "star")
 """Networks where ordered exchanges give way to random ones."""
 _FORCED_RELAXATIONS = {"star": 0.5}
-"""Relaxations with which sweeps run there all the same."""
+"""Relaxations of the sweeps that a sketch is forced to follow on such a network."""
 
 
 class _Way(NamedTuple):
@@ -57,7 +58,7 @@ class _Way(NamedTuple):
     label: str
     how: Arguments
     exchanges: tuple[int, int]
-    """Numbers of exchanges in full and quick."""
+    """Numbers of exchanges in a full and in a quick run; 0 for as many as a tree has."""
     trials: int = _MOST_TRIALS
     """Largest number of trials, whatever the plan asks for."""
     least_trials: int = 1
@@ -84,7 +85,7 @@ WAYS: Mapping[str, _Way] = {
     "sketch-tree": _Way("sketch, tree", _SKETCH | {"schedule": TREE}, (0, 0), 1),
     "collect": _Way("collect all rows", {"method": "collect"}, (100_000, 20_000), 5),
 }
-"""All ways; along a tree there is no chance, and it ends with its last message."""
+"""All ways; exchanges along a tree are not random, and end with its last message."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ class _IncomeNetwork:
 
     @property
     def ways(self) -> list[str]:
-        """The ways that run here: no sweeps where they give way, except one that is forced."""
+        """The ways that run here; where sweeps are declined, only a forced one is left."""
         if self.name not in DECLINING:
             return list(WAYS)
         swept = [way for way, one in WAYS.items() if one.how.get("schedule") == ORDERED]
@@ -133,7 +134,7 @@ class _IncomeNetwork:
 
 @cache
 def _build(name: str, plan: Plan) -> _IncomeNetwork:
-    """Build a network once; what is computed for it is kept."""
+    """Build a network once; later calls return it with all that was computed for it."""
     return _IncomeNetwork(name, plan.choose(*_SIZES[name]), plan.seed)
 
 
@@ -142,7 +143,7 @@ def _networks(plan: Plan) -> list[_IncomeNetwork]:
 
 
 def cases(plan: Plan) -> Sequence[Case]:
-    """List the runs of all ways on all networks, and the facts without them."""
+    """List the runs of all ways on all networks, and the facts that need no run."""
     listed: list[Case] = [Computation("facts", partial(_facts, plan))]
     for place in _networks(plan):
         for way in place.ways:
@@ -161,7 +162,7 @@ def _problem(place: _IncomeNetwork, way: str) -> dict[str, Any]:
     arguments = {"data": place.incomes, "kernel": _KERNEL, "graph": place.graph}
     how = WAYS[way].how
     if how.get("schedule") == ORDERED:
-        # The same as without, but not computed again for every batch of trials.
+        # The best relaxation, which is also the default, computed once for all batches of trials.
         sweeps = settle_sweeps(place.graph, how["method"])
         arguments["relaxation"] = _FORCED_RELAXATIONS.get(place.name) or sweeps.relaxation
     return arguments

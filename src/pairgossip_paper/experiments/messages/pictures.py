@@ -30,7 +30,7 @@ Curves = Mapping[str, ByWay]
 
 
 class _Look(NamedTuple):
-    """The look of a way; a family has one color, random exchanges a thinner line."""
+    """The look of a way's curve: its color, line, marker and line width in points."""
 
     color: str
     line: str
@@ -71,8 +71,8 @@ def overview_picture(curves: Curves, facts: Facts) -> Picture:
         "overview",
         f"Left: root mean square error over nodes and trials on the {_LARGE_NETWORK}, relative to "
         "the statistic, against messages sent. Right: messages after which the error stays below "
-        f"{100 * LEVEL:g} %, on all networks; arrows where it takes more than was run. Gray: below "
-        "`2n - 2` messages no way can have asked every node and told every node.",
+        f"{100 * LEVEL:g} %, on all networks; arrows where more are needed than were sent. Gray: "
+        "with fewer than `2n - 2` messages no way can collect all rows and inform every node.",
         sheet,
     )
 
@@ -94,13 +94,13 @@ def sent_picture(curves: Curves, facts: Facts, against: str) -> Picture:
         against,
         f"Root mean square error over nodes and trials, relative to the statistic, against "
         f"{against} sent: above the paper's networks, below others. Gray: fewer than {wall}, "
-        "after which no way can have asked every node and told every node.",
+        "with which no way can collect all rows and inform every node.",
         sheet,
     )
 
 
 def theory_picture(curves: Curves, facts: Facts) -> Picture:
-    """Draw measured errors of averaging on exact ones."""
+    """Draw measured errors of averaging over exact ones."""
     sheet = Sheet(2, size=(11.0, 4.6), sharey=True)
     shown = (("sketch", "random", "random exchanges"), ("sketch-ordered", "ordered", "sweeps"))
     for panel, (way, key, title) in zip(sheet.panels, shown, strict=True):
@@ -116,8 +116,8 @@ def theory_picture(curves: Curves, facts: Facts) -> Picture:
     sheet.add_legend(columns=7)
     return Picture(
         "theory",
-        "Measured errors of averaging a sketch (circles) and exact ones (lines), which know the "
-        "network and the rows and are fitted to nothing. They meet where errors are small, so that "
+        "Measured errors of averaging a sketch (circles) and exact ones (lines), computed from the "
+        "network and the rows with nothing fitted. They meet where errors are small, so that "
         "the statistic is nearly linear in the averages; in the end the error of the "
         "sketch stays.",
         sheet,
@@ -127,7 +127,7 @@ def theory_picture(curves: Curves, facts: Facts) -> Picture:
 def _draw_errors(
     panel: Panel, by: ByWay, fact: Facts, against: str, *, marks: bool = False
 ) -> None:
-    """Draw all ways that run on a network, and the wall."""
+    """Draw all ways that run on a network, and the fewest messages that any can need."""
     fewest = fewest_messages(fact["nodes"]) * (1 if against == "messages" else _BYTES)
     first = 0.3 * fewest
     panel.axes.axvspan(first, fewest, color=EXACT, alpha=0.1, linewidth=0)
