@@ -200,7 +200,7 @@ def _report_on(store: Store, plan: Plan, n_jobs: int | None = 1) -> Reproduction
             sections[experiment.name] = experiment.report(results)
         elif store.has_begun(experiment):
             incomplete[experiment.name] = InputError(
-                f"some of its {plan.trials} trials are missing: run it with {{argument}}.",
+                "some of its results are missing: run it with {argument}.",
                 "resume",
                 value=True,
             )

@@ -226,7 +226,7 @@ def test_what_is_incomplete_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     reproduce(trials=2, out=tmp_path)
     outcome = reproduce("toy", trials=3, out=tmp_path, resume=True)
     assert list(outcome.sections) == ["toy"]
-    why = "some of its 3 trials are missing: run it with resume=True."
+    why = "some of its results are missing: run it with resume=True."
     assert str(outcome.incomplete["other"]) == why
     told = outcome.report.read_text(encoding="utf-8")
     assert f"<p>other is not in this report: {why}</p>" in told

@@ -259,7 +259,7 @@ def node_jumps() -> Evidence:
     graph, step, T = cycle(31), inverse_sqrt(1e-3), 10_000
     slopes = np.where(np.arange(graph.n) < graph.n // 2, 1.0, -1.0)
     z, worst = np.zeros(graph.n), 0.0
-    before, longest = z, 0.0
+    before, longest = np.zeros(graph.n), 0.0  # a copy: `z` changes in place
     for t, (i, j) in enumerate(exchanges(graph, T), start=1):
         z[i] = z[j] = (z[i] + z[j]) / 2
         z += slopes

@@ -125,7 +125,7 @@ def _draw_prices(
         curves = [by.get(construction, by["lexicographic"]) for by in places]
         prices = [curve.needed(LEVEL, against) for curve in curves]
         reached = [(k, price) for k, price in zip(sizes, prices, strict=True) if price is not None]
-        x, y = zip(*reached, strict=True)
+        x, y = np.array(reached, dtype=np.float64).reshape(-1, 2).T  # also if none is reached
         panel.plot(x, y, label, color, f"{marker}{line}")
     alone = places[0]["lexicographic"].needed(LEVEL, against)
     if alone is not None:
