@@ -21,6 +21,13 @@ BROKEN_BEFORE = {
     2471: "A question ends in a round that others, who have not all commitments, never come to.",
     2828: "As above, by a member that was restored.",
     2826: "A member refuses, unheard, is put back to before, and says yes.",
+    10672: "Two first lists are pending, and what follows each is signed by all.",
+    14209: "A member that has signed a result withdraws its question, which others finish.",
+    11142: "Results differ, and a member that has signed once cannot compute its own again.",
+    6185: "A backup has lost a yes that nobody heard, and not the commitment after it.",
+    15106: "A member is evicted whose signature others have, and some have not.",
+    15237: "As above, where a member leaves.",
+    19433: "As above, with seven members.",
 }
 
 

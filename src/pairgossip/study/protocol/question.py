@@ -149,22 +149,12 @@ class Run(Standing):
             )
         )
 
-    @property
-    def has_stated(self) -> bool:
-        """Return whether this member has signed a result that others may know all to have signed.
+    def forget_yes(self) -> list[Action]:
+        """End a question to which others have this member's commitment, and nobody its yes.
 
-        Nobody does where all have signed and their results differ.
+        A backup has lost it; another yes has another key, and no commitment fits to it.
         """
-        return any(
-            self.said("statement", self._me, attempt) and len(self._find_results(attempt)) < 2
-            for attempt in (0, 1)
-        )
-
-    def _find_results(self, attempt: int) -> set[tuple[bytes, bytes]]:
-        """Return the different results that members have signed; none until all have."""
-        here = self._first("statement", attempt)
-        about = {(one.record.transcript, one.record.public) for one in here.values()}
-        return about if self._is_all(here) else set()
+        return [] if self.has_echoed(self._me) else self.end("cannot", _NO_KEY)
 
     @property
     def owes_ending(self) -> bool:

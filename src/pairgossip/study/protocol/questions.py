@@ -123,6 +123,8 @@ class Questions:
             return []
         if here is None or run.question.list != here.digest:
             return run.end("no", "The list of members is another one by now: ask again.")
+        if run.said("digests", me, 1):
+            return run.forget_yes()
         decided = self._desk.notes.get(_DECIDED + run.name.hex())
         if decided is not None:
             return self._try_yes(run, is_visible=decided == _VISIBLE)
@@ -163,7 +165,8 @@ class Questions:
 
     def accept(self, run: Run, *, is_visible: bool = False) -> list[Action]:
         """Say yes for the operator, or note that it is due."""
-        if not run.question.adds or run.said("yes", self._desk.me):
+        me = self._desk.me
+        if not run.question.adds or run.said("yes", me) or run.said("digests", me, 1):
             return []
         if not run.may_speak:
             return self.decide(run.name, is_visible=is_visible)

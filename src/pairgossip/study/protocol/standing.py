@@ -154,6 +154,23 @@ class Standing:
         return self._states
 
     @property
+    def has_stated(self) -> bool:
+        """Return whether this member has signed a result that others may know all to have signed.
+
+        Nobody does where all have signed and their results differ.
+        """
+        return any(
+            self.said("statement", self._me, attempt) and len(self._find_results(attempt)) < 2
+            for attempt in (0, 1)
+        )
+
+    def _find_results(self, attempt: int) -> set[tuple[bytes, bytes]]:
+        """Return the different results that members have signed; none until all have."""
+        here = self._first("statement", attempt)
+        about = {(one.record.transcript, one.record.public) for one in here.values()}
+        return about if self._is_all(here) else set()
+
+    @property
     def is_committed(self) -> bool:
         """Whether this member's words of the present round are shown, which cannot be undone."""
         is_shown = self._states or self.round <= self._last_shown > 0
@@ -163,8 +180,10 @@ class Standing:
     def is_final(self) -> bool:
         """Whether the question can have no result any more, whatever others sign."""
         ending = self.ending
+        if ending is None or (ending.kind == "left" and self.has_stated):
+            return False  # others may have the signature of whoever has left
         is_stuck = bool(self._failure) or (self._states and self._find_ending() is not None)
-        return ending is not None and (is_stuck or not self.is_committed)
+        return is_stuck or not self.is_committed
 
     def is_committed_to(self, words: Words) -> bool:
         """Return whether words are those that their member has committed to."""
