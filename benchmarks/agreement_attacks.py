@@ -1,22 +1,22 @@
-"""What members learn of each other's AUCs from the sums that say whether sites agree.
+"""What members learn about each other's AUCs from the sums that show whether sites agree.
 
     python -m benchmarks.agreement_attacks            # about ten minutes
     python -m benchmarks.agreement_attacks --quick    # a minute
 
 Six sites of 20, 50, 200 or 1,000 rows, three tenths of them of the rarer class, have AUCs about .75
-(logits with a standard deviation of .3). Some work together: they know their own numbers, so that
-sums over m others remain; m = 6 is a reader who has no site. They know how many rows of each class
-every site has, and try all AUCs that such a site can have (whole numbers of pairs). Designs are
-those of `benchmarks.heterogeneity`.
+(logits with a standard deviation of .3). Some members collude: they subtract their own numbers, so
+that sums over the m others remain; m = 6 is a reader without a site. They know how many rows of
+each class every site has, and try all AUCs that such a site can have (whole numbers of pairs). The
+designs are those of `benchmarks.heterogeneity`.
 
-    values     AUCs that one of the others may have for certain: median (least) over draws
+    values     AUCs that are possible for one of the others: median (least) over draws
     sets       how many assignments of AUCs to all others remain, as a power of ten: least
-    guess      chance that the best guess of this AUC is right to .01, by the law that AUCs have:
-               median, and what it exceeds in 5 % of draws; before the designs, without any sums
+    guess      chance that the best guess of this AUC is right to .01, under the law of the AUCs:
+               median and 95 % quantile over draws; before the designs, the same without any sums
 
 Then: exact sums; a pooled table; further columns; sites that hardly differ; a large site; and what
-all others together know from a site's own blocks. Everything was fixed before the first run but the
-steps, which were chosen by both benchmarks.
+all others together know from a site's own blocks. Everything was fixed before the first run except
+the steps, which were chosen with both benchmarks.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Lattice(NamedTuple):
     centered: FloatArray
     """Logits with half a row on either side, as sites add them."""
     prior: FloatArray
-    """The chance of each."""
+    """The prior probability of each."""
 
     @classmethod
     def of(cls, rows: int) -> Lattice:
-        """Return that of a site of so many rows."""
+        """Return the lattice of a site with this many rows."""
         positives = round(RARER * rows)
         negatives = rows - positives
         pairs = negatives * positives
@@ -72,7 +72,7 @@ class Lattice(NamedTuple):
         return cls(negatives, positives, a, plain, centered, density / density.sum())
 
     def draw(self, random: np.random.Generator, sites: int) -> IntArray:
-        """Draw the AUCs of sites, by their numbers."""
+        """Draw the AUCs of sites, as indices into ``auc``."""
         found = []
         for logit in TRUTH + TAU * random.standard_normal(sites):
             shift = math.sqrt(2) * NormalDist().inv_cdf(1 / (1 + math.exp(-logit)))
@@ -90,7 +90,7 @@ def guess_variance(a: FloatArray, negatives: int, positives: int) -> FloatArray:
 
 
 Code = tuple[IntArray, IntArray]
-"""The two numbers that a site adds, by its AUC."""
+"""The two numbers that a site adds, for each AUC that it can have."""
 
 
 def round_apart(lattice: Lattice) -> Code:
@@ -122,16 +122,16 @@ class Totals(NamedTuple):
     """All pairs of sums that some sites can have, each with its weight."""
 
     keys: IntArray
-    """In order."""
+    """In ascending order."""
     weights: FloatArray
 
 
 _BASE = 1 << 20
-"""More than any sum of second numbers."""
+"""Larger than any sum of the second numbers."""
 
 
 def add_up(code: Code, weights: FloatArray, sites: int) -> Totals:
-    """Return the weight of every pair of sums over sites."""
+    """Return the weight of every pair of sums over this many sites."""
     own, where = np.unique(code[0] * _BASE + code[1], return_inverse=True)
     each = np.bincount(where, weights)
     total = Totals(np.zeros(1, np.int64), np.ones(1))
@@ -143,21 +143,21 @@ def add_up(code: Code, weights: FloatArray, sites: int) -> Totals:
 
 
 def look_up(code: Code, sums: int, others: Totals) -> FloatArray:
-    """Return the weight of all that the other sites can have, for each AUC of one of them."""
+    """Return the total weight of what the other sites can have, for each AUC of one site."""
     wanted = sums - (code[0] * _BASE + code[1])
     at = np.minimum(np.searchsorted(others.keys, wanted), len(others.keys) - 1)
     return np.where(others.keys[at] == wanted, others.weights[at], 0.0)
 
 
 def guess(auc: FloatArray, chances: FloatArray) -> float:
-    """Return the chance of the best guess that is right to half a window."""
+    """Return the chance that the best guess is right to half a window."""
     below = np.concatenate([[0.0], np.cumsum(chances)])
     ends = np.searchsorted(auc, auc + WINDOW, side="right")
     return float((below[ends] - below[:-1]).max())
 
 
 def attack(lattice: Lattice, code: Code, sites: int, draws: int, seed: int) -> str:
-    """Return what remains of the sums over so many sites."""
+    """Return what the sums over this many sites leave possible, as text."""
     random = np.random.default_rng(seed)
     every = add_up(code, np.ones(len(lattice.auc)), sites - 1)
     likely = add_up(code, lattice.prior, sites - 1)
@@ -178,7 +178,7 @@ def attack(lattice: Lattice, code: Code, sites: int, draws: int, seed: int) -> s
 
 
 def print_rounded(draws: int) -> None:
-    """Print what rounded sums tell of one of m sites."""
+    """Print what rounded sums reveal about one of m sites."""
     print("\nRounded sums over m sites: values (least), sets, guess in half and in 5 % of draws")
     unknown = range(6, 0, -1)
     print(f"{'':16}" + "".join(f"{f'm = {m}':>28}" for m in unknown))
@@ -209,7 +209,7 @@ def count_exact(sites: int, draws: int) -> list[int]:
 
 
 def _combine(t: FloatArray, sites: int) -> IntArray:
-    """Return all sets of so many values, by their numbers in order."""
+    """Return all multisets of this many values, as ascending indices."""
     grid = np.indices((len(t),) * sites).reshape(sites, -1)
     return grid[:, (np.diff(grid, axis=0) >= 0).all(axis=0)]
 
@@ -217,7 +217,7 @@ def _combine(t: FloatArray, sites: int) -> IntArray:
 def _match(
     left: IntArray, right: IntArray, wanted: FloatArray, t: FloatArray
 ) -> set[tuple[int, ...]]:
-    """Return the sets, one part of each from the left, that have these sums."""
+    """Return the sets, joined of a left and a right part, that have these sums."""
     sums = [np.array([t[part].sum(axis=0), (t[part] ** 2).sum(axis=0)]) for part in (left, right)]
     order = np.argsort(sums[1][0])
     first = sums[1][0][order]
@@ -250,7 +250,7 @@ def print_pooled(draws: int) -> None:
 
 
 def _weigh_pooled(sizes: tuple[int, int], seed: int) -> list[float]:
-    """Return the chances of guesses without sums, with the pooled AUC, with sums, with both."""
+    """Return the chance of a guess without sums, with the pooled AUC, with sums, and with both."""
     random = np.random.default_rng(seed)
     sites = [_draw_site(random, rows) for rows in sizes]
     aucs = np.array([measure(*site)[0] for site in sites])
@@ -262,7 +262,7 @@ def _weigh_pooled(sizes: tuple[int, int], seed: int) -> list[float]:
         v = guess_variance(np.array(0.75), len(negative), len(positive)) / (0.75 * 0.25) ** 2
         priors.append(np.exp(-((t - TRUTH) ** 2) / 2 / (TAU**2 + v)) / (grid * (1 - grid)))
     prior = np.outer(*priors)
-    # Pairs across sites have about the mean of both AUCs, to a third of their spread.
+    # The AUC of pairs across sites is about the mean of both AUCs.
     n0, n1 = (np.array([len(site[k]) for site in sites]) for k in (0, 1))
     own = n0 * n1 / (n0.sum() * n1.sum())
     share = own + (1 - own.sum()) / 2
@@ -289,7 +289,7 @@ def _draw_site(random: np.random.Generator, rows: int) -> tuple[FloatArray, Floa
 
 
 def print_columns(draws: int) -> None:
-    """Print what columns tell that are nearly copies, if each has sums of its own."""
+    """Print what columns that are nearly copies reveal, if each has sums of its own."""
     print("\nOne site whose number is known in each of several columns (all others work together):")
     print("guess, with columns whose logits differ from the first by this much")
     grid = (np.arange(1_000) + 0.5) / 1_000
@@ -315,7 +315,7 @@ def print_columns(draws: int) -> None:
 
 
 def print_agreeing(draws: int) -> None:
-    """Print what mean and standard deviation alone tell everybody of every site."""
+    """Print what the mean and standard deviation alone reveal about every site to everybody."""
     print("\nSix sites: how often all round to one step, and how far each can be from the mean for")
     print("certain, by s (n - 1)/sqrt(n), as an AUC about .75: median")
     for sizes, tau in (("small", 0.0), ("small", 0.3), ("200", 0.0), ("200", 0.3), ("spread", 0.0)):
@@ -344,7 +344,7 @@ def print_large(draws: int) -> None:
 
 
 def print_blocks(draws: int) -> None:
-    """Print how well a site's own blocks tell its AUC: what all others together know anyway."""
+    """Print how precisely a site's own blocks give its AUC; all others together know them."""
     print(
         "\nA site's AUC from its own blocks of 3 rows or more, 256 cells: mean bracket, rms error;"
     )

@@ -1,11 +1,11 @@
 """How far estimates from blocks of a public tree are from the value of the rows themselves.
 
-Prints for statistics, laws of rows, sizes of sites and least counts how the estimates lean, their
-root mean square error, half of the bracket, and the error that the answer gives, all in sampling
-errors, and how many of the 95 % intervals hold the value of the law. Exits with 1 if a bracket
-misses the value of the rows, or intervals from blocks of 3 rows and more hold clearly less than
-they say; those from single cells are as good as those of `pairgossip.exact`, which hold too little
-where fourth moments are infinite.
+Prints the bias of the estimates, their root mean square error, half of the bracket, and the error
+that the answer states, all in sampling errors, and how many of the 95 % intervals hold the value of
+the law, for several statistics, laws of rows, sizes of sites and least counts. Exits with 1 if a
+bracket misses the value of the rows, or if intervals from blocks of 3 rows and more hold the value
+clearly less often than they claim; those from single cells are as good as those of
+`pairgossip.exact`, which hold it too seldom where fourth moments are infinite.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LEAST = (1, 3, 5, 10)
 POSITIVES = 0.3
 CORRELATION = 0.5
 SAMPLES = 200
-"""Samples by which sampling errors are known."""
+"""Samples from which sampling errors are estimated."""
 LIKELY = 1e-4
-"""Fewer intervals that hold the value are a failure if chance makes it less likely than this."""
+"""Probability of so low a coverage by chance, below which it counts as a failure."""
 
 
 class Law(NamedTuple):
-    """Rows as a function of even numbers, and the cells that a study would agree on."""
+    """A quantile function of rows, and the cells that a study would agree on."""
 
     quantile: Callable[[FloatArray], FloatArray]
     cells: Callable[[int], Cells]
@@ -120,7 +120,7 @@ def summarize(name: str, law: Law, sample: Sample, sites: int, least: int) -> pg
 
 
 class Row(NamedTuple):
-    """What one setting and least count gave, in sampling errors but for the last three."""
+    """The results of one setting and least count; all but the last three in sampling errors."""
 
     lean: float
     rms: float
@@ -132,7 +132,7 @@ class Row(NamedTuple):
 
 
 def measure(name: str, law: Law, size: tuple[int, int], draws: int, seed: int) -> list[Row]:
-    """Return one line for every least count; all have the same rows."""
+    """Return the results of every least count, all from the same rows."""
     sites, rows = size
     rng = np.random.default_rng([seed, sites, rows])
     samples = (draw(name, law, sites * rows, rng) for _ in range(SAMPLES))

@@ -1,4 +1,4 @@
-"""Work in many seeded pieces: in several processes, with progress, and able to be resumed."""
+"""Work in many seeded pieces: in several processes, with progress, and resumable."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def do_all(
     what: str,
     size: int = 1,
 ) -> int:
-    """Do the work of every seed, hand over what it gave in their order, and tell how far it is.
+    """Do the work of every seed, hand over the results in order, and print the progress.
 
-    ``size`` is how many of ``what`` the work of one seed does. Ctrl-C ends it early, and says from
-    which seed to go on. Return how many seeds are done.
+    ``size`` is how many of ``what`` the work of one seed does. Ctrl-C ends it early, and prints the
+    seed to continue from. Return how many seeds are done.
     """
     begin = told = time.monotonic()
     done = 0

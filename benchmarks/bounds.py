@@ -5,10 +5,10 @@
 Each line is a statistic: random tables of few rows, with ties, of one to four sites of different
 sizes, some of which are left out, U and V, cells and whole numbers, k = 1, 3, 5 and 10; how many
 values lie outside of their bounds, how many bounds are unknown, and how wide they are on average.
-Six in ten tables have their rows moved to where in their blocks a bound is nearly attained. The
-first tables are also summarized site by site, added up and read as users do (``pg.summarize``):
+In six of ten tables, rows are moved within their blocks to places where a bound is nearly attained.
+The first tables are also summarized site by site, added up and read as users do (``pg.summarize``):
 the counts must be the same, and the bracket must hold the value too. Below are statistics within
-strata, of groups and of all rows, with weights where k = 1. Ends with 1 if a value is missed.
+strata, of groups and of all rows, with weights where k = 1. Exits with 1 if a value is missed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ READINGS = {
     "trimmed-mean": "trimmed-mean-0.2",
     "winsorized-mean": "winsorized-mean-0.2",
 }
-"""Names under which statistics are read that have others here; None if they are not."""
+"""Names of statistics in `pg.summarize` where they differ from those here; None if it has none."""
 
 
 def main() -> int:
@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def judge_parts(kernel: str, tables: int, seed: int) -> tuple[int, int]:
-    """Judge a statistic within strata, of groups; return how often, and how many are missed."""
+    """Judge a statistic of groups within strata; return how many values are judged and missed."""
     random, judged, missed = np.random.default_rng(seed), 0, 0
     warnings.simplefilter("ignore", RowsDropped)
     for number in range(tables):
@@ -91,7 +91,7 @@ def judge_parts(kernel: str, tables: int, seed: int) -> tuple[int, int]:
 
 
 def judge_public(name: str, tables: int, seed: int) -> tuple[int, int]:
-    """Read the first tables of a statistic as users do; return how many, and how many are missed.
+    """Read the first tables of a statistic as users do; return how many are judged and missed.
 
     Tables that a summary refuses, such as those of one cell, are not read.
     """
@@ -107,7 +107,8 @@ def judge_public(name: str, tables: int, seed: int) -> tuple[int, int]:
         except InputError:
             continue
         if reading == "auc-difference":
-            # Columns are counted apart, and rows moved within blocks of both are other rows.
+            # Columns are counted separately, so rows that are moved within the blocks of both
+            # differ.
             value = CASES[name].value(np.concatenate(drawn.sites), target)
         else:
             tree = drawn.blocks.tree
@@ -139,7 +140,7 @@ def _summarize(
     cells = [_cells(axis) for axis in axes[:columns]]
     more = {}
     if reading == "concordance" and rows.shape[1] == 3:
-        columns = 3  # whether an event was seen is a column
+        columns = 3  # whether an event was observed is a column
     elif rows.shape[1] > columns:
         labels = axes[-1].places.tolist()
         more = {"labels": rows[:, -1], "classes": labels}

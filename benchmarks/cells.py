@@ -1,16 +1,16 @@
-"""How exact a statistic is that is read from counts per cell alone, as members of a run learn them.
+"""How exact a statistic is if it is read from counts per cell alone, as members of a run get them.
 
     python -m benchmarks.cells [--samples 40]
 
-Each line is a kernel, a law and a number of rows: the sampling error, and by how much the value is
-off from that of the same rows (root mean square) and how wide its certain bracket is (median),
+Each line is a kernel, a law and a number of rows. It gives the sampling error, and then how far the
+value is from that of the same rows (root mean square) and how wide its bracket is (median),
 
 - before: with counts, sums and squares of the rows' places in each cell, on twice as many cells as
   the root of the number of rows (32 to 512; 16 x 16 for two columns), as version 0.2.0 had it;
 - after: with counts alone, on the default cells of today.
 
-Ranges of sizes are declared several times as wide as the largest value of a usual sample. Ends with
-1 if a bracket has missed its value.
+Ranges of sizes are declared several times as wide as the largest value of a usual sample. Exits
+with 1 if a bracket misses its value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.sums.simulation import run_programs, start_programs
 
 _Reading = tuple[float, tuple[float, float]]
-"""A value and its certain bracket."""
+"""A value and its bracket, which is certain to hold it."""
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 _SITES = 5
 

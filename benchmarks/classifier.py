@@ -35,14 +35,14 @@ TOLERATED, SLOWEST = 0.003, 3.0
 _PAIRS_AT_ONCE = 100_000
 _MANY_PAIRS = 10**8
 _LARGEST_MARGIN = 500.0
-"""Beyond it the exponential is next to infinite."""
+"""Margins are clipped at minus this number; exponentials of lower ones could overflow."""
 
 Data = tuple[FloatArray, FloatArray]
 Train = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 def data_sets(largest: int) -> Iterator[tuple[str, Data]]:
-    """Yield the sets by name; synthetic ones have at most so many rows."""
+    """Yield the sets by name; synthetic ones have at most this many rows."""
     yield "breast cancer, 569 x 30", load_breast_cancer(return_X_y=True)
     features, labels = load_digits(return_X_y=True)
     for digit in DIGITS:
@@ -56,7 +56,7 @@ def data_sets(largest: int) -> Iterator[tuple[str, Data]]:
 
 
 def synthetic(n: int, d: int, share: float) -> Data:
-    """Two classes that overlap; some features tell, some repeat, and the others are noise."""
+    """Draw two classes that overlap; some features are informative, some redundant."""
     features, labels = make_classification(
         n, d, n_informative=d // 2, n_redundant=d // 10, weights=[share], random_state=0
     )
@@ -69,7 +69,7 @@ def gossip(features: FloatArray, labels: FloatArray) -> FloatArray:
 
 
 def central(features: FloatArray, labels: FloatArray) -> FloatArray:
-    """Train with all defaults, but for the weights of the classes and enough iterations."""
+    """Train with all defaults except the weights of the classes and enough iterations."""
     model = LogisticRegression(class_weight="balanced", max_iter=1_000)
     return np.asarray(model.fit(features, labels).coef_[0])
 
@@ -108,7 +108,7 @@ def held_out_aucs(data: Data, train: Train, splits: int) -> FloatArray:
 
 
 def compare_aucs(splits: int, brute: int, largest: int) -> None:
-    """Print mean held-out AUCs, and by how much the classifier is above the others."""
+    """Print mean held-out AUCs, and how far the classifier is above the others."""
     print(row(f"held-out AUC, {splits} splits", "gossip", "LogisticR.", "scipy", "least gain"))
     for name, data in data_sets(largest):
         counts = np.bincount(data[1].astype(np.int64)) // 2

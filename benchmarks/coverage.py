@@ -1,12 +1,12 @@
-"""How often intervals hold the truth, and how near nodes come to the sampling error by gossip.
+"""How often intervals hold the truth, and how close nodes come to the sampling error by gossip.
 
 Run with ``python -m benchmarks.coverage``; name parts to run only these. All settings were fixed
 before the first run: 1,000 samples per cell with seeds 0 to 999, levels of 95 %, and as the truth
-the statistic of 1,000,000 rows with seed 1,000,000, of variances its formula. ``tied`` rows are
+the statistic of 1,000,000 rows with seed 1,000,000 (for variances, the formula). ``tied`` rows are
 normal ones rounded to a half, ``mixture`` is 90 % N(0, 1) and 10 % N(0, 25), ``clusters`` have 10
-rows each, half of whose variance they share. Classes are a standard deviation apart, which was 1
-for all laws at first and separated beta(.5, .5) for certain. Cells outside of 93 to 97 % are
-marked: of kind laws those at 200 rows or more, of unkind ones all.
+rows each, which share half of their variance. Classes are one standard deviation of the law apart;
+at first they were 1 apart for all laws, which separated beta(.5, .5) completely. Cells outside of
+93 to 97 % are marked: for regular laws those at 200 rows or more, for difficult ones all.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _draw(shape: str, kind: str, n: int, seed: int, normal: Draw = _normal) -> R
     """Draw rows: amounts, labeled scores of one or two models, or two columns."""
     rng, form = np.random.default_rng(seed), _FORMS.get(shape, np.asarray)
     draw = _LAWS.get(shape, normal)
-    if kind == "amounts":  # not negative, for Gini's coefficient
+    if kind == "amounts":  # nonnegative, for Gini's coefficient
         return {"data": np.abs(form(3 * (shape not in _LAWS) + draw(rng, n)))}
     if kind == "one":
         return {"data": form(draw(rng, n))}
@@ -128,7 +128,7 @@ _BY_PAIRS = ("gini", "gini-coefficient", "variance", "auc", "kendall-b")
 
 
 def cover() -> None:
-    """Print for every statistic, distribution and size how often the interval holds the truth."""
+    """Print how often the interval holds the truth, for every statistic, distribution and size."""
     _print_table("rows", SIZES, KIND, tuple(_STATISTICS))
 
 
@@ -188,7 +188,7 @@ def _covered(
 
 
 def gossip() -> None:
-    """Print nodes' standard errors over the exact one: mean over nodes and trials, and spread."""
+    """Print the ratio of nodes' standard errors to the exact one: mean and spread."""
     print(
         f"standard errors by gossip over the exact one, {NODES} nodes, {TRIALS} trials, GoSta-async"
     )
@@ -231,7 +231,7 @@ def _errors(rows: Rows, kernel: str, graph: pg.Graph, per_node: int, exact: floa
 
 
 def null() -> None:
-    """Print how p-values are spread where there is no effect: type I error and uniformity."""
+    """Print how p-values are distributed without an effect: type I error and uniformity."""
     samples, n = 2_000, 200
     print(f"p-values without an effect, {samples:,} samples of {n} rows")
     for name in ("auc", "mann-whitney", "auc-difference"):
@@ -274,7 +274,7 @@ def speed() -> None:
 
 
 def winsorize() -> None:
-    """Print the winsorized mean's error over the true one, and how often its interval holds."""
+    """Print the winsorized mean's error over the true one, and its interval's coverage."""
     print(f"winsorized mean {CUT:g}: mean error over the true one, coverage; {SAMPLES:,} samples")
     for shape in ("normal", "lognormal", "exponential", "t4", "uniform", "beta(.5, .5)"):
         truth = float(pg.winsorized_mean(_draw(shape, "one", LARGE, LARGE)["data"], CUT))

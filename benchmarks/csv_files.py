@@ -1,7 +1,8 @@
 """How long reading a CSV file takes, and how much memory, beside numpy.loadtxt: as ratios.
 
 Run with ``python -m benchmarks.csv_files``. The files have two columns of numbers, a score and a
-label; processor time is that of both readers in turn, memory the growth of a process of its own.
+label. Both readers are timed in turn, in processor time; memory is the growth of a separate
+process.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _READINGS = {
 
 
 def measure_growth(reader: str, file: Path) -> float:
-    """Return by how many megabytes a process grows, at its highest, as it reads a file."""
+    """Return the peak growth of a process that reads a file, in megabytes."""
     code = _GROWTH.format(reading=_READINGS[reader])
     done = subprocess.run(
         [sys.executable, "-c", code, str(file)], check=True, capture_output=True, text=True
@@ -50,7 +51,7 @@ def measure_growth(reader: str, file: Path) -> float:
 
 
 def write_file(file: Path, rows: int, digits: int) -> None:
-    """Write scores with so many digits and labels."""
+    """Write scores with this many digits, and labels."""
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 2, rows)
     scores = rng.beta(2 + labels, 3)

@@ -1,33 +1,35 @@
-"""Print how many rows others can place where fewer than k rows of a site are, after any questions.
+"""Print how many rows others can place among fewer than k rows of a site, after any questions.
 
     python -m benchmarks.disclosure            # a few minutes
     python -m benchmarks.disclosure --quick    # seconds: 5 x 140 rows, one draw
 
 Five sites have 140, 1,000 or 10,000 rows each. They answer one question (the AUC of a score in 256
 cells), and are asked 20 more: other cells, groups, labels, masks and k, ten rows more and one less,
-a column renamed, written otherwise or recomputed, another study, the same question again, and new
-rows alone. Whether a site answers is decided by its register of releases, the code that real
-peers run: once of careful operators, who name ids of rows and declare columns that are functions of
-one another; once by values alone; and once there is none, to see that this benchmark is not blind.
+a column renamed, formatted differently or recomputed, another study, the same question again, and
+new rows alone. Whether a site answers is decided by its register of releases, the code that real
+peers run: once with careful operators, who name ids of rows and declare columns that are functions
+of one another; once by values alone; and once without a register, as a check that this benchmark
+detects disclosure.
 
-A row is placed if it lies in an interval of cells of which it is known for certain that it holds at
-least one and fewer than k rows of its class, or group (for k = 1: a single one). Who tries:
+A row is placed if it lies in an interval of cells that is known for certain to hold at least one
+and fewer than k rows of its class or group (for k = 1: a single one). The attackers are:
 
     others    all other members together, who see what the site reported
     member    one of them, who sees the sum without its own rows; then rows of all other sites
-    reader    of results that are published with their tables, who sees the sums
-    likely    others, by a probability above 95 % with the density of the other sites' rows; in
-              parentheses what the density tells without any report of this site
+    reader    a reader of results that are published with their tables, who sees the sums
+    likely    others, with a probability above 95 %, given the density of the other sites' rows; in
+              parentheses what the density reveals without any report of this site
 
-What reports of one set of rows tell is known exactly, and compared with all tables of few rows at
-the start; if rows of several sets add up to others (which only happens without a register), the
-share is at least what is printed. The truth is asserted to be possible, and after the first
-question that there is a table with the same report and no cell of fewer than k rows.
+The knowledge from reports of one set of rows is computed exactly, and compared with all tables of
+few rows at the start; if rows of several sets add up to others (which only happens without a
+register), the share is at least what is printed. It is asserted that the truth is possible, and
+that after the first question there is a table with the same report and no cell with 1 to k - 1
+rows.
 
 Below are what registers let pass (`benchmarks.registers`), and the tables of errors: of the AUC in
 blocks, and with noise. Questions, laws and sizes were fixed before the first run. After it, careful
 operators were made to declare the square roots, which pass by ids under another name otherwise, and
-the law of the error tables was chosen for its sampling errors. Ends with 1 if, for k of 3 or more,
+the law of the error tables was chosen for its sampling errors. Exits with 1 if, for k of 3 or more,
 more rows are placed after 20 more questions than after the first, by ids, or if registers by values
 let anything pass but new rows and recomputed values.
 """
@@ -87,11 +89,11 @@ SMALL_TABLES = (
     (((0, 1, 2, 3, 4, 5, 6),), 9, 1),
     (((0, 1, 2, 3, 4, 5, 6), (0, 2, 3, 6), (0, 1, 4, 5, 6)), 13, 3),
 )
-"""Layouts, rows and k of which all tables are gone through."""
+"""Layouts, rows and k for which all tables are enumerated."""
 
 
 class Observer:
-    """Somebody who collects all that is told, and knows which rows every question is about."""
+    """Somebody who collects all reports, and knows which rows every question is about."""
 
     def __init__(self, sites: Sequence[Site], questions: Sequence[Question], least: int) -> None:
         self.least = least
@@ -139,7 +141,7 @@ class Observer:
                 self._know(name).hear_sum(question.edges, np.sum(reports, axis=0))
 
     def _conclude(self) -> None:
-        """Let all sets of rows tell of one another, and see that the truth is possible."""
+        """Conclude from all sets of rows together, and check that the truth is possible."""
         for known in self.known.values():
             known.close()
         heard = set(self.known)
@@ -154,9 +156,9 @@ class Observer:
             known.check(self._values(name))
 
     def place(self) -> float:
-        """Return which share of the rows that anything was told of are placed.
+        """Return the share of placed rows among those that were reported on.
 
-        Sets of fewer than k rows in all do not count, as any interval holds few of them.
+        Sets of fewer than k rows in total do not count, as any interval holds few of them.
         """
         most = max(self.least, 2) - 1
         is_placed, is_told = (np.zeros(len(self.scores), dtype=bool) for _ in range(2))
@@ -170,7 +172,7 @@ class Observer:
 
 
 class Shares(NamedTuple):
-    """Of all rows, those that are placed."""
+    """The shares of rows that are placed, by attacker."""
 
     others: float
     member: float
@@ -178,7 +180,7 @@ class Shares(NamedTuple):
 
 
 def attack(sites: Sequence[Site], questions: Sequence[Question], least: int) -> Shares:
-    """Return what all others know of the first site, one of them of the others, and a reader."""
+    """Return the shares that all others place at the first site, a member, and a reader."""
     views = (sites[:1], sites[1:], sites)
     return Shares(*(Observer(view, questions, least).place() for view in views))
 
@@ -204,7 +206,7 @@ def guess(sites: Sequence[Site], least: int) -> tuple[float, float]:
 
 
 def assert_nobody_is_known(sites: Sequence[Site], least: int) -> None:
-    """See that all that the first question told could be told of cells with no or k rows each."""
+    """Assert that cells with no rows or at least k rows each could give the first reports."""
     tree = lay_tree((len(EVEN) - 1,))
     for site in sites:
         for name in FIRST.groups:
@@ -215,7 +217,7 @@ def assert_nobody_is_known(sites: Sequence[Site], least: int) -> None:
 
 
 class Line(NamedTuple):
-    """What is found for one law, size and k, as a mean over draws."""
+    """The shares of placed rows of one draw, for one law, size and k."""
 
     once: Shares
     likely: tuple[float, float]
@@ -225,7 +227,7 @@ class Line(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Which of the questions after the first one sites answer."""
+    """The questions after the first one that sites answer."""
 
     by_ids: list[Question]
     by_values: list[Question]
@@ -244,7 +246,7 @@ class Asked(NamedTuple):
 
 
 def measure(sites: Sequence[Site], asked: Asked, least: int) -> Line:
-    """Attack once with every set of answers."""
+    """Run the attacks with every set of answers."""
     assert_nobody_is_known(sites, least)
     return Line(
         attack(sites, [FIRST], least),
@@ -256,7 +258,7 @@ def measure(sites: Sequence[Site], asked: Asked, least: int) -> Line:
 
 
 def print_shares(sizes: Mapping[int, int], laws: Sequence[str]) -> bool:
-    """Print a line for every law, size and k; return whether all is as it must be."""
+    """Print a line for every law, size and k; return whether all conditions hold."""
     print(
         f"{'':22} after one question        likely       20 more, by ids             "
         f"20 more, by values          20 more, no register"
@@ -312,7 +314,7 @@ def _show(shares: Shares) -> str:
 
 
 def print_erased(sizes: Mapping[int, int]) -> None:
-    """Print how well the one row is known that a second release of the others leaves out."""
+    """Print how precisely the row is known that a second release leaves out."""
     print("\nA row that is left out of a second release, if no register refuses it: the width of")
     print("the interval in which it lies for certain, as a part of the range (median)")
     print(f"{'rows':>6}  " + "".join(f"{'k = ' + str(least):>9}" for least in LEAST))
@@ -331,7 +333,7 @@ def print_erased(sizes: Mapping[int, int]) -> None:
 
 
 def print_outlier() -> None:
-    """Print whether a report tells that one row lies far from all others."""
+    """Print whether a report reveals that one row lies far from all others."""
     print("\nA row far above the other 139, lognormal: how probable it is to others that a row is")
     print("above the middle of the range, if one is; if none is (in parentheses: without reports)")
     random, shown, rows = np.random.default_rng(5), "", 140
@@ -351,7 +353,7 @@ def print_outlier() -> None:
 
 
 def main() -> int:
-    """Print all tables; return 1 if something is not as it must be."""
+    """Print all tables; return 1 if a condition fails."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--quick", action="store_true", help="5 x 140 rows, one draw, one law")
     is_quick = parser.parse_args().quick

@@ -1,8 +1,8 @@
-"""How far the AUC is off if rows are counted in blocks, or with noise: what hiding rows costs.
+"""How far the AUC is off if rows are counted in blocks, or with noise: the cost of hiding rows.
 
     python -m benchmarks.disclosure_costs
 
-`benchmarks.disclosure` prints the same tables after what each rule hides.
+`benchmarks.disclosure` prints the same tables, after what each rule hides.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def print_blocks(draws: Mapping[int, int]) -> int:
 
 
 def sum_up(parts: Sequence[FloatArray], cells: pg.cells.Cells, least: int) -> pg.Summary:
-    """Return the sum of what sites count."""
+    """Return the sum of the counts of all sites."""
     first, *others = (
         pg.summarize(
             part[:, 0], "auc", labels=part[:, 1], cells=cells, least_cell=least, classes=[0, 1]

@@ -27,14 +27,14 @@ from pairgossip.kernels import Pairs
 
 
 def users_kernel(first: transcription.Array, second: transcription.Array) -> transcription.Array:
-    """The Gini kernel, written by somebody the engine does not know."""
+    """Return the values of the Gini kernel, as a function of a user's own."""
     return np.abs(first - second)
 
 
 def fast(
     graph: Graph, data: transcription.Array, kernel: Any, method: str, clock: str, iterations: int
 ) -> Callable[[], object]:
-    """The engine's run: random draws included, read-out at the end."""
+    """Return a run of the engine, with random draws and a readout at the end."""
     chosen = find_method(method, clock)
     pairs = Pairs(data, kernel)
 
@@ -49,7 +49,7 @@ def fast(
 
 
 def slow(graph: Graph, data: transcription.Array, name: str, steps: int) -> Callable[[], object]:
-    """The transcription's run, over as many iterations as it can make in reasonable time."""
+    """Return a run of the transcription, with as many iterations as take a reasonable time."""
     algorithm, edges = getattr(transcription, name), graph.edges.tolist()
     return lambda: algorithm(data, users_kernel, edges, steps, np.random.default_rng(0))
 
@@ -66,7 +66,7 @@ CASES = [
 
 
 def against_transcription(rounds: int, iterations: int) -> None:
-    """Time per iteration on 699 nodes."""
+    """Print the time per iteration on 699 nodes."""
     graph = graphs.watts_strogatz(699, k=4, p=0.3, seed=0)
     data = np.random.default_rng(0).normal(size=graph.n)
     steps = 4_000
@@ -80,7 +80,7 @@ def against_transcription(rounds: int, iterations: int) -> None:
 
 
 def as_the_network_grows(rounds: int, iterations: int, largest: int) -> None:
-    """Time per iteration on random 4-regular graphs and on complete graphs."""
+    """Print the time per iteration on random 4-regular graphs and on complete graphs."""
     for family in ("random-regular", "complete"):
         sizes = [n for n in (1_000, 10_000, 100_000, 1_000_000, 10_000_000) if n <= largest]
         works = []
@@ -109,7 +109,7 @@ FAULTS = (
 
 
 def with_faults(rounds: int, iterations: int) -> None:
-    """Time per iteration of whole runs on 676 nodes, with faults and without."""
+    """Print the time per iteration of whole runs on 676 nodes, with faults and without."""
     graph = graphs.watts_strogatz(676, k=4, p=0.3, seed=0)
     data = np.random.default_rng(0).normal(size=graph.n)
     how: dict[str, Any] = {"clock": "async", "seed": 0, "checkpoints": [iterations]}
@@ -127,7 +127,7 @@ def with_faults(rounds: int, iterations: int) -> None:
 
 
 def search_and_run(sizes: tuple[int, ...], rounds: int) -> None:
-    """Processor time of what ordered schedules need beforehand, against the run itself."""
+    """Print the processor time of what ordered schedules prepare, against the run itself."""
     method = find_method("averaging")
     print(row("\nordered exchanges, default length", "settled in", "the run", "ratio", "goal"))
     for n in sizes:

@@ -1,4 +1,4 @@
-"""How long exact statistics take beside the best-known ways to compute the same, as ratios.
+"""How long exact statistics take compared with the best-known ways to compute them, as ratios.
 
 Run with ``python -m benchmarks.exact``. The AUC with its interval is compared with DeLong's error
 by mid-ranks, tau-b with SciPy's, and functions of a user's own with NumPy on blocks of pairs. The
@@ -66,7 +66,7 @@ def distance(x: Any, y: Any) -> Any:
 
 
 def hinge(x: Any, y: Any) -> Any:
-    """Return a hinge loss of pairs, which is not symmetric."""
+    """Return a hinge loss of pairs, which is asymmetric."""
     return np.maximum(0.0, 1.0 - (x[:, 0] - y[:, 0])) * (x[:, 1] > y[:, 1])
 
 

@@ -2,10 +2,11 @@
 
 Run with ``python -m benchmarks.group_differences``. All laws and sizes were fixed before the first
 run: 1,000 samples per cell with seeds 0 to 999, levels of 95 %, and as the truth the statistics of
-1,000,000 rows. Of two groups the second differs: classes half as far apart, columns half as
-correlated, amounts 1.5 times as large. ``tied`` rows are normal ones rounded to a half. Cells
-outside of 93 to 97 % are marked. Then, of groups that do not differ, how often the joint test and
-the smallest adjusted p are below 5 %. Clusters are 12 towns of which every group has rows.
+1,000,000 rows. The second of two groups differs: its classes are half as far apart, its columns
+half as correlated, its amounts 1.5 times as large. ``tied`` rows are normal ones rounded to a half.
+Cells outside of 93 to 97 % are marked. Then, for groups that do not differ, how often the joint
+test and the smallest adjusted p are below 5 %. The clusters are 12 towns, each with rows of every
+group.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _covered(kernel: str, law: str, sizes: tuple[int, int], truth: float) -> str
 
 
 def reject() -> None:
-    """Print how often groups without a difference are said to differ."""
+    """Print how often groups without a difference are found to differ."""
     print(f"groups that do not differ: rejected at 5 %, jointly and by pairs; {SAMPLES:,} samples")
     for kernel in KERNELS:
         for what in ("30 rows", "100 rows", f"100 rows in {TOWNS} towns"):

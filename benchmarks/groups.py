@@ -43,7 +43,7 @@ CASES: tuple[tuple[str, Callable[[int], Graph], Callable[..., object], str], ...
 
 
 def drawing(graph: Graph, law: str) -> Callable[[], object]:
-    """Return what draws one block of exchanges."""
+    """Return a function that draws one block of exchanges."""
     sampler = edge_law(graph, law)
     streams = [np.random.default_rng(seed) for seed in range(sampler.stream_count)]
     return lambda: sampler.draw(streams, BLOCK)

@@ -1,28 +1,28 @@
-"""How often intervals over sites hold: the mean of all sites there could be, and a new site's AUC.
+"""How often intervals over sites hold the mean of all possible sites, and a new site's AUC.
 
     python -m benchmarks.heterogeneity            # about ten minutes
     python -m benchmarks.heterogeneity --quick    # a minute: 60 trials
 
 Sites draw the logit of their AUC from a law with standard deviation tau, normal or Student's t with
-3 degrees of freedom, and then rows: normal scores of two classes. Sizes are 200, or lognormal from
-50 to 5,000 about 500; the share of the rarer class is .1 or .5. A second table has small sites (20
-to 200 rows) and higher AUCs; a third one large ones that hardly differ, at the worst place between
-two steps.
+3 degrees of freedom, and then rows: normal scores of two classes. Sizes are 200, or lognormal
+around 500, from 50 to 5,000; the share of the rarer class is .1 or .5. A second table has small
+sites (20 to 200 rows) and higher AUCs; a third one has large sites that hardly differ, at the worst
+place between two steps.
 
     equal     all sites count alike: `pg.heterogeneity(method="equal")`
     random    weights of DerSimonian and Laird, interval of Hartung and Knapp: method="random"
-    adhoc     the same, but an interval that is never shorter than that of known errors
+    adhoc     the same, but with an interval that is never shorter than that of known errors
     spec      sums of t to .1, and of t^2 and v to .25, each rounded by itself
     .1 to .5  sums of whole numbers of steps, their squares, and squares of errors in steps of .05:
               `pairgossip.agreement.sums`
-    dither    steps of .25, up or down by chance, so that the mean is right on average
+    dither    steps of .25, rounded up or down at random, so that the mean is right on average
 
-Per method: of 100 intervals for the mean how many hold it / of 100 new sites how many are held, at
-95 %. Below, the lowest and the mean of these, and the width of intervals beside "equal".
+Per method: the percentage of 95 % intervals that hold the mean / of new sites whose AUC is held.
+Below, the lowest and the mean of these, and the width of intervals relative to "equal".
 
 Laws, sizes and tau were fixed before the first run. Steps were chosen after a run with other seeds,
 as was the half row that `equal` and sums add: without it, 30 small sites with an AUC of .97 had
-intervals of which 43 % held.
+intervals of which only 43 % held the mean.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Case(NamedTuple):
 
     @property
     def truth(self) -> float:
-        """The mean logit of all sites there could be."""
+        """The mean logit of all possible sites."""
         return math.log(self.auc / (1 - self.auc))
 
     def draw_logits(self, random: np.random.Generator, n: int) -> FloatArray:
@@ -70,7 +70,7 @@ class Case(NamedTuple):
         return self.truth + self.tau * random.standard_t(STUDENT, n) / math.sqrt(STUDENT)
 
     def draw_sizes(self, random: np.random.Generator, n: int) -> tuple[IntArray, IntArray]:
-        """Draw the rows of both classes, three or more of each."""
+        """Draw the number of rows of both classes, at least three each."""
         if self.sizes == "200":
             rows = np.full(n, 200)
         elif self.sizes == "small":
@@ -82,7 +82,7 @@ class Case(NamedTuple):
         return rows - rarer, rarer
 
     def hold_new(self, low: float, high: float) -> float:
-        """Return how many new sites have true logits between two ends."""
+        """Return the share of new sites whose true logits lie between two ends."""
         return self._below(high - self.truth) - self._below(low - self.truth)
 
     def _below(self, gap: float) -> float:
@@ -120,12 +120,12 @@ def measure(negative: FloatArray, positive: FloatArray) -> tuple[float, float]:
 
 
 class Study(NamedTuple):
-    """What the sites of one trial say, on the logit."""
+    """What the sites of one trial report, on the logit scale."""
 
     plain: FloatArray
     """Logits of AUCs."""
     centered: FloatArray
-    """The same with half a row added."""
+    """The same, with half a row added."""
     v: FloatArray
     """Their variances, by DeLong's errors."""
     centered_v: FloatArray
@@ -136,7 +136,7 @@ class Study(NamedTuple):
 
 
 def draw(case: Case, random: np.random.Generator) -> Study:
-    """Draw the rows of the sites of a study, and what the sites say of them."""
+    """Draw the rows of the sites of a study; return what the sites report."""
     most = COUNTS[-1]
     negatives, positives = case.draw_sizes(random, most)
     aucs = 1 / (1 + np.exp(-case.draw_logits(random, most)))
@@ -168,7 +168,7 @@ Method = Callable[[Study, np.random.Generator], Sites]
 
 
 def pooled(found: Pooled) -> Sites:
-    """Return what formulas tell."""
+    """Return the result of a pooling formula."""
     ends = found.interval(LEVEL), found.predict(LEVEL)
     return Sites(found.mean, *ends, found.tau, found.i_squared)
 
@@ -181,7 +181,7 @@ def weigh(study: Study, random: np.random.Generator) -> Sites:
 
 
 def round_apart(study: Study, random: np.random.Generator) -> Sites:
-    """Return what sums of t, t^2 and v tell that are rounded one by one."""
+    """Return the result from sums of t, t^2 and v that are rounded one by one."""
     n, t = len(study.v), study.plain
     mean = float((np.rint(t / 0.1) * 0.1).mean())
     squares = float((np.rint(t * t / 0.25) * 0.25).sum())
@@ -195,7 +195,7 @@ def round_apart(study: Study, random: np.random.Generator) -> Sites:
 
 
 def round_to(step: float) -> Method:
-    """Return the reading of sums of whole numbers of steps."""
+    """Return the method that reads sums of whole numbers of steps."""
     steps = Steps(step)
     return lambda study, _: read(
         len(study.v), steps.contribute(study.centered, study.centered_v).sum(axis=0), steps
@@ -203,7 +203,7 @@ def round_to(step: float) -> Method:
 
 
 def dither(study: Study, random: np.random.Generator) -> Sites:
-    """Return what sums tell of steps that are taken up or down by chance."""
+    """Return the result from steps that are rounded up or down at random."""
     step, n, x = 0.25, len(study.v), np.clip(study.centered, -5, 5) / 0.25
     a = np.floor(x + random.random(n))
     share = x - np.floor(x)
@@ -226,7 +226,7 @@ METHODS: dict[str, Method] = {
 
 
 class Score(NamedTuple):
-    """What intervals did in all trials, as means."""
+    """Coverage and widths of intervals, of one trial or as means over trials."""
 
     held: float
     new: float
@@ -236,7 +236,7 @@ class Score(NamedTuple):
 
 
 def judge(case: Case, found: Sites) -> Score:
-    """Return what the intervals of one study did."""
+    """Return the score of the intervals of one study."""
     (low, high), new = found.interval, found.new
     held = float(low <= case.truth <= high)
     return Score(held, case.hold_new(*new), high - low, new[1] - new[0], found.tau)
@@ -262,7 +262,7 @@ def name(case: Case) -> str:
 
 
 def print_table(title: str, cases: tuple[Case, ...], trials: int, seed: int) -> None:
-    """Print how often intervals hold in every case, and over all."""
+    """Print how often intervals hold in every case, and overall."""
     print(f"\n{title}; {trials} trials each, seeds from {seed}")
     with progress_bar(title, len(cases)) as advance:
         found = []
@@ -305,7 +305,7 @@ def summarize(found: list[dict[tuple[str, int], Score]], n: int) -> Iterator[tup
 
 
 def print_grid(trials: int) -> None:
-    """Print how often the mean is held by sites that hardly differ, at the worst place."""
+    """Print how often intervals of sites that hardly differ hold the mean, at the worst place."""
     print("\nLarge sites: logits with this standard deviation at the worst of ten places in a step")
     print(
         f"{'':8}" + "".join(f"{f'step {step:g}: lowest, width':>30}" for step in (0.1, 0.25, 0.5))
@@ -316,7 +316,7 @@ def print_grid(trials: int) -> None:
 
 
 def hold_on_grid(steps: Steps, spread: float, trials: int) -> str:
-    """Return the lowest share of means held of 6, 10 and 30 sites, and widths of intervals."""
+    """Return the lowest share of means held, and widths, for 6, 10 and 30 sites."""
     random, texts = np.random.default_rng(9), []
     for n in COUNTS:
         held, widths = [], []

@@ -1,7 +1,7 @@
 """How large installs are: the base package and its extras, in bytes on the disk.
 
 Each is installed into an empty environment, in the versions of constraints.txt, which fetches the
-packages anew. Counted are all files that pip writes, with compiled ones (.pyc).
+packages anew. All files that pip writes are counted, including compiled ones (.pyc).
 
 Run with ``python -m benchmarks.installs``; name sets of extras to measure only these, such as
 ``base`` or ``lab,tables``.
@@ -21,11 +21,11 @@ from benchmarks.timing import row
 
 ROOT = Path(__file__).parents[1]
 SETS = ("base", "tables", "sql", "cluster", "lab", "watch", "watch,cluster,sql")
-"""The last one is all that users may install."""
+"""Sets of extras that are installed; the last one is all that users may install."""
 
 
 def install(extras: Sequence[str], folder: Path) -> Path:
-    """Install the package with extras into an environment, and return where packages are."""
+    """Install the package with extras into an environment; return its folder of packages."""
     venv.create(folder, symlinks=True)
     python, script = str(folder / "bin" / "python"), str(ROOT / ".ci" / "install_pinned.py")
     pinned = [sys.executable, script, "--python", python, *extras]
@@ -42,7 +42,7 @@ def count_bytes(folder: Path) -> int:
 
 
 def list_largest(packages: Path) -> str:
-    """Name the three largest packages."""
+    """Return the names of the three largest packages."""
     sizes = sorted(((count_bytes(one), one.name) for one in packages.iterdir()), reverse=True)
     return ", ".join(f"{name} {size / 1e6:.0f}" for size, name in sizes[:3])
 

@@ -1,11 +1,12 @@
-"""What reports in the blocks of a tree tell of rows for certain, and what they make likely.
+"""What reports in the blocks of a tree reveal about rows for certain, and what they make likely.
 
-Rows that arrive at a block of the tree are consecutive ranks of their site, so all that a report
-tells is how many rows lie below some edges of cells: exactly, at most or at least so many, or one
-of the two. The number of rows below an edge grows from edge to edge, which makes the knowledge from
-any number of reports of the same rows a chain: two passes find the least and the largest number
-below every edge, without going through tables. What several sets of rows tell that add up to
-others is passed round until nothing moves: that is true, but may not be all that follows.
+Rows that arrive at a block of the tree have consecutive ranks in their site, so all that a report
+reveals is how many rows lie below some edges of cells: exactly, at most, at least, or either at
+most one number or at least another. The number of rows below an edge grows from edge to edge, which
+makes the knowledge from any number of reports of the same rows a chain: two passes find the least
+and the largest number below every edge, without enumerating tables. Where several sets of rows add
+up to another, bounds are passed between them until nothing changes: these bounds are valid, but
+perhaps not the tightest.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ def report(edges: FloatArray, values: FloatArray, least: int) -> IntArray:
 
 
 class Knowledge:
-    """How many of some rows lie below every edge, as far as it is known.
+    """What is known about how many of some rows lie below every edge.
 
     Parameters
     ----------
     edges
-        All edges that are used, in ascending order; no rows lie outside of them.
+        All edges that are used, in ascending order; no rows lie outside.
     rows
-        How many rows there are, which counts as known.
+        The number of rows, which is taken to be known.
     """
 
     def __init__(self, edges: FloatArray, rows: int) -> None:
@@ -60,11 +61,11 @@ class Knowledge:
         self.high: IntArray = np.full(len(edges), rows, dtype=np.intp)
         self.low[-1], self.high[0] = rows, 0
         self.gaps: list[tuple[int, int, int]] = []
-        """Edges, and two numbers of which either is the most or the other the least below it."""
+        """Edges, each with two numbers: at most the first or at least the second lie below it."""
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.high[-1])
 
     def _bound(self, edge: int, low: int, high: int) -> None:
@@ -72,7 +73,7 @@ class Knowledge:
         self.high[edge] = min(self.high[edge], high)
 
     def hear(self, edges: FloatArray, reported: IntArray, least: int) -> None:
-        """Take in what one site reported of these rows; zeros tell nothing here."""
+        """Learn from what one site reported of these rows; a report of zeros only is ignored."""
         at = np.searchsorted(self.edges, edges).tolist()
         numbers, cells = lay_blocks(len(edges) - 1), len(edges) - 1
         own = reported.tolist()
@@ -101,7 +102,7 @@ class Knowledge:
                 pending.append((first, middle, start, end - least))
 
     def hear_sum(self, edges: FloatArray, reported: IntArray) -> None:
-        """Take in the sum of what several sites reported: rows lie somewhere in their block."""
+        """Learn from the sum of what several sites reported: rows lie somewhere in their block."""
         if reported.sum() != self.rows:
             return
         tree, at = lay_tree((len(edges) - 1,)), np.searchsorted(self.edges, edges)
@@ -113,7 +114,7 @@ class Knowledge:
         self.high[at] = np.minimum(self.high[at], ends[1])
 
     def close(self) -> None:
-        """Let every edge know what the others tell: fewer rows are below an earlier one."""
+        """Draw conclusions from edge to edge: no more rows are below an earlier one."""
         gaps = np.array(self.gaps, dtype=np.intp).reshape(-1, 3).T
         while True:
             before = self.low.copy(), self.high.copy()
@@ -129,13 +130,13 @@ class Knowledge:
         assert (self.low <= self.high).all(), "reports contradict one another"
 
     def check(self, values: FloatArray) -> None:
-        """See that the truth is possible."""
+        """Assert that the truth is possible."""
         truth = np.searchsorted(np.sort(values), self.edges, side="left")
         assert ((self.low <= truth) & (truth <= self.high)).all(), "the truth is out of bounds"
         assert all(not most < truth[at] < least for at, most, least in self.gaps)
 
     def place(self, most: int) -> BoolArray:
-        """Mark the cells of intervals that hold at least one row and at most so many."""
+        """Mark the cells of intervals that hold at least one row and at most this many."""
         marks = np.zeros(len(self.edges), dtype=np.intp)
         ends = np.searchsorted(self.high, self.low + most, side="right") - 1
         for start in np.flatnonzero(ends > np.arange(len(ends))):
@@ -145,7 +146,7 @@ class Knowledge:
         return np.cumsum(marks)[:-1] > 0
 
     def _holds_some(self, start: int, end: int) -> bool:
-        """Whether no number can be below both edges and all between."""
+        """Return whether an interval must hold a row: no one number fits all of its edges."""
         low, high = int(self.low[end]), int(self.high[start])
         if low > high:
             return True
@@ -160,7 +161,7 @@ class Knowledge:
 
 
 def add_up(whole: Knowledge, parts: Sequence[Knowledge]) -> bool:
-    """Let rows and the parts that they consist of tell of one another; say whether that did."""
+    """Conclude from a whole to its parts and back; return whether anything changed."""
     before = [side.copy() for one in (whole, *parts) for side in (one.low, one.high)]
     low, high = sum(one.low for one in parts), sum(one.high for one in parts)
     whole.low, whole.high = np.maximum(whole.low, low), np.minimum(whole.high, high)
@@ -175,7 +176,7 @@ def add_up(whole: Knowledge, parts: Sequence[Knowledge]) -> bool:
 
 
 def pass_round(relations: Sequence[tuple[Knowledge, Sequence[Knowledge]]]) -> None:
-    """Let all relations tell what they do, until nothing moves."""
+    """Apply all relations until nothing changes."""
     for _ in range(_ROUNDS):
         if not sum(add_up(whole, parts) for whole, parts in relations):
             return
@@ -184,9 +185,9 @@ def pass_round(relations: Sequence[tuple[Knowledge, Sequence[Knowledge]]]) -> No
 def find_table(reported: IntArray, least: int) -> IntArray:
     """Return counts per cell with this report, each 0 or at least ``least``.
 
-    All rows of a block are put into one cell: those that stayed while others went on, into the cell
-    of the heavy half that is next to the light one. If there are such counts, nobody knows of any
-    cells for certain that they hold some rows, but fewer than that.
+    All rows of a block are put into one cell. Rows that stayed while others went on are put into
+    the cell of the heavy half that is next to the light half. Where such counts exist, nobody knows
+    for certain of any cells that they hold at least one row, but fewer than ``least``.
     """
     cells = (len(reported) + 1) // 2
     numbers, own = lay_blocks(cells), reported.tolist()
@@ -201,10 +202,10 @@ def find_table(reported: IntArray, least: int) -> IntArray:
 
 
 def likely(known: Knowledge, rates: FloatArray, most: int, level: float = 0.95) -> BoolArray:
-    """Mark the cells of intervals that probably hold at least one row and at most so many.
+    """Mark the cells of intervals that probably hold at least one row and at most ``most``.
 
-    By exact probabilities given all that is known of a single site's rows, if these are drawn with
-    the expected number in every cell that ``rates`` say.
+    The probabilities are exact, given all that is known about a single site's rows, if these are
+    drawn with the expected numbers ``rates`` per cell.
     """
     steps = _find_steps(known, rates)
     marks, before = np.zeros(len(known.edges), dtype=np.intp), np.ones(1)
@@ -227,7 +228,7 @@ def likely(known: Knowledge, rates: FloatArray, most: int, level: float = 0.95) 
 
 
 def chance_of_some(known: Knowledge, rates: FloatArray, edge: int) -> float:
-    """Return how probable it is that a row lies above an edge, given all that is known."""
+    """Return the probability that a row lies above an edge, given all that is known."""
     law = np.ones(1)
     for step in _find_steps(known, rates)[:edge]:
         law = law @ step
@@ -235,7 +236,7 @@ def chance_of_some(known: Knowledge, rates: FloatArray, edge: int) -> float:
 
 
 def _find_steps(known: Knowledge, rates: FloatArray) -> list[FloatArray]:
-    """Return how probable every number below an edge is, given the number below the one before."""
+    """Return the probability of each number below an edge, given that below the edge before."""
     steps, ahead = [], np.ones(1)
     for cell in range(len(rates) - 1, -1, -1):
         now, then = (np.arange(known.low[e], known.high[e] + 1) for e in (cell, cell + 1))
@@ -258,7 +259,7 @@ def _log_factorials(rows: IntArray) -> FloatArray:
 
 
 def likely_before(rates: FloatArray, rows: int, most: int, level: float = 0.95) -> BoolArray:
-    """Mark the cells of intervals that probably hold few rows, whatever the site reports."""
+    """Mark the cells of intervals that probably hold few rows, without any report."""
     below = np.append(0.0, np.cumsum(rates)) / rates.sum()
     shares = np.triu(below - below[:, None]).clip(0.0, 1.0)
     law = stats.binom(rows, shares)
@@ -270,9 +271,9 @@ def likely_before(rates: FloatArray, rows: int, most: int, level: float = 0.95) 
 
 
 def compare_by_force(layouts: Sequence[Sequence[int]], rows: int, least: int) -> int:
-    """Go through all tables with so many rows, and assert that the chain knows what they tell.
+    """Enumerate all tables with this many rows, and assert that the bounds are the tightest.
 
-    Layouts are edges of cells among the finest ones. Return how many different reports there are.
+    Layouts are edges of cells among the finest ones. Return the number of different reports.
     """
     cells, most = max(map(max, layouts)), max(least, 2) - 1
     bars = np.array(list(itertools.combinations(range(rows + cells - 1), cells - 1)))
@@ -297,13 +298,13 @@ def compare_by_force(layouts: Sequence[Sequence[int]], rows: int, least: int) ->
 
 
 def _report_cells(tables: IntArray, layout: Sequence[int], least: int) -> IntArray:
-    """Return what is reported of tables in cells that join the finest ones."""
+    """Return the reports of tables in cells that join the finest ones."""
     joined = np.add.reduceat(tables, list(layout[:-1]), axis=1)
     return lay_tree((len(layout) - 1,)).report(joined, least)
 
 
 def _middle(first: int, last: int) -> int:
-    """Return the edge at which a block is halved; the left half has one more cell if odd."""
+    """Return the edge at which a block is halved; the left half of an odd one has one more cell."""
     return (first + last - 1) // 2 + 1
 
 

@@ -1,4 +1,4 @@
-"""How long counting a table larger than memory takes beside bare loops, and how much memory.
+"""How long counting a table larger than memory takes compared with bare loops, and how much memory.
 
 Run with ``python -m benchmarks.large_tables``. A file of Parquet is written in batches: a score
 between 0 and 1, and a label. Then, in turn and in one process, the median of rounds is the
@@ -10,7 +10,7 @@ processor time of
 - DuckDB's GROUP BY of the same cells, where duckdb is installed.
 
 The counts of all three are the same, and those of other batches and numbers of threads. Memory is
-the peak of a process of its own. A CSV file is counted beside ``numpy.loadtxt``.
+the peak of a process of its own. Counting a CSV file is compared with ``numpy.loadtxt``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from pairgossip.rows import arrow
 
 _CELLS = 65_536
 _GROUP = 1 << 20
-"""Rows that are drawn and written at once."""
+"""Rows that are drawn and written at a time."""
 _PEAK = """
 import sys
 import pairgossip as pg
@@ -61,7 +61,7 @@ def _count(scores, labels, counts):  # type: ignore[no-untyped-def]
 
 
 def write_parquet(file: Path, rows: int) -> None:
-    """Write scores and labels, some at a time."""
+    """Write scores and labels, one group of rows at a time."""
     random = np.random.default_rng(1)
     schema = pa.schema([("score", pa.float64()), ("label", pa.bool_())])
     with parquet.ParquetWriter(file, schema) as writer:
@@ -74,7 +74,7 @@ def write_parquet(file: Path, rows: int) -> None:
 def count_barely(file: Path) -> IntArray:
     """Count the rows of all batches, and do nothing else."""
     counts = np.zeros(2 * _CELLS, dtype=np.int64)
-    # Without this, the whole file is in memory before the first batch, which takes longer.
+    # Otherwise the whole file is read into memory before the first batch, which takes longer.
     reader = parquet.ParquetFile(file, pre_buffer=False)
     for batch in reader.iter_batches(columns=["score", "label"]):
         labels = batch.column(1).to_numpy(zero_copy_only=False)
@@ -89,7 +89,7 @@ def summarize(file: Path, **how: Any) -> pg.Summary:
 
 
 def summarize_and_answer(file: Path) -> object:
-    """Count the rows, and read their statistic."""
+    """Count the rows, and return the interval of their statistic."""
     return summarize(file).answer(0.95)
 
 
@@ -106,7 +106,7 @@ def group_by(file: Path) -> IntArray:
 
 
 def measure_peak(file: Path) -> float:
-    """Return the most memory, in MB, of a process that counts the rows and answers."""
+    """Return the peak memory, in MB, of a process that counts the rows and answers."""
     code = _PEAK.format(cells=_CELLS)
     done = subprocess.run(
         [sys.executable, "-c", code, str(file)], check=True, capture_output=True, text=True
@@ -115,7 +115,7 @@ def measure_peak(file: Path) -> float:
 
 
 def check_counts(file: Path) -> None:
-    """Compare the counts of batches of other sizes, and of more threads."""
+    """Check that batches of other sizes, and more threads, give the same counts."""
     expected = count_barely(file)
     ways = [(arrow._BATCH, 1), (arrow._BATCH, 2), (10_007, 1), (1 << 20, 2)]
     for batch, jobs in ways:
@@ -126,7 +126,7 @@ def check_counts(file: Path) -> None:
 
 
 def compare_parquet(folder: Path, rows: int, rounds: int) -> None:
-    """Print what the three take."""
+    """Print the times of the three, and the memory."""
     file = folder / "large.parquet"
     write_parquet(file, rows)
     sides: dict[str, Callable[[Path], object]] = {
@@ -149,7 +149,7 @@ def compare_parquet(folder: Path, rows: int, rounds: int) -> None:
 
 
 def compare_csv(folder: Path, lines: int, rounds: int) -> None:
-    """Print what counting the lines of a CSV file takes beside NumPy's reader."""
+    """Print how long counting the lines of a CSV file takes compared with NumPy's reader."""
     file = folder / "a.csv"
     write_file(file, lines, 6)
     theirs, ours = alternate(

@@ -1,8 +1,8 @@
 """How well learning by gossip learns: losses at equal exchanges, side by side in one run.
 
 Run with ``python -m benchmarks.learning``, or name a part: ``python -m benchmarks.learning
-adaptive``. Settings were fixed before the data were seen, but for full metrics: that matrices are
-projected at every update was chosen on iris and wine.
+adaptive``. Settings were fixed before the data were seen, except for full metrics: to project
+matrices at every update was chosen on iris and wine.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ EXCHANGES_PER_NODE = 150
 GAPS = (1e-3, 1e-4, 1e-5, 1e-6)
 RANGES = (0.9, 5.0, 20.0, 50.0)
 METRIC_EXCHANGES = 500
-"""Per node, which is what the learner takes by itself."""
+"""Exchanges per node, the learner's default."""
 STEPS = ("paper", "auto")
 RANKING = "ranking-logistic"
 
 
 def data_sets() -> dict[str, Data]:
-    """Return three data sets with raw features, and three on which no constant was chosen.
+    """Return three data sets with raw features, and three that were not used to choose constants.
 
     They are 699 x 9, 569 x 30 and 1,797 x 64; and 1,797 x 64, 178 x 13 and 2,000 x 12.
     """
@@ -71,7 +71,7 @@ def data_sets() -> dict[str, Data]:
 
 
 def learn(data: Data, graph: Any, exchanges: int, step: Any = None, clock: str = "async") -> Fit:
-    """Run one seeded trial, judged at its end and at a tenth."""
+    """Run one seeded trial, judged after a tenth of it and at its end."""
     return minimize(
         *data, LOSS, graph, clock=clock, iterations=exchanges, step=step, seed=0, bias=False,
         checkpoints=[exchanges // 10, exchanges], judged=100,
@@ -79,7 +79,7 @@ def learn(data: Data, graph: Any, exchanges: int, step: Any = None, clock: str =
 
 
 def optimum(data: Data) -> float:
-    """Return the lowest loss, all data in one place."""
+    """Return the lowest loss, with all data in one place."""
     x, y = data
     high, low = x[y == 1], x[y == 0]
 
@@ -97,7 +97,7 @@ def optimum(data: Data) -> float:
 
 
 def against_the_paper() -> None:
-    """Losses on Breast Cancer Wisconsin, 699 nodes, after 10^4 and 10^5 exchanges."""
+    """Print losses on Breast Cancer Wisconsin, 699 nodes, after 10^4 and 10^5 exchanges."""
     data = data_sets()["breast cancer Wisconsin"]
     print(row(f"Breast Cancer Wisconsin, optimum {optimum(data):.4f}", "10^4", "10^5", "goal"))
     for graph in (graphs.complete(699), graphs.watts_strogatz(699, 4, 0.3, seed=0)):
@@ -107,7 +107,7 @@ def against_the_paper() -> None:
 
 
 def against_other_units() -> None:
-    """The largest relative difference of margins when one feature after the other is rescaled."""
+    """Print the largest relative difference of models when one feature is rescaled."""
     x, y = data_sets()["breast cancer Wisconsin"]
     print(row("\nrescaling any feature by 1e-6 or 1e6", "difference", "", "", "goal"))
     for clock, exchanges in (("async", 10_000), ("sync", 1_000)):
@@ -122,7 +122,7 @@ def against_other_units() -> None:
 
 
 def against_other_constants() -> None:
-    """The loss of the default constant over the best of a grid, raw features."""
+    """Print the ratio of the default constant's loss to the best of a grid, for raw features."""
     head = (f"c = {scale:g}".ljust(9) for scale in SCALES)
     print(
         "\n"
@@ -138,7 +138,7 @@ def against_other_constants() -> None:
 
 
 def against_the_optimum() -> None:
-    """Messages until the sketch is this close to the optimum, and what nodes disagree by."""
+    """Print the messages until the sketch is this close to the optimum, and the disagreement."""
     data = data_sets()["breast cancer Wisconsin"]
     best = optimum(data)
     heads = [f"R*+{gap:.0e}" for gap in GAPS]
@@ -159,7 +159,7 @@ def against_the_optimum() -> None:
 
 
 def gradients_against_brute_force() -> None:
-    """Relative errors of sketched gradients, seen and stated, for scores of growing range.
+    """Print relative errors of sketched gradients, seen and stated, for growing ranges of scores.
 
     They are relative to the mean slope of a pair times the root mean square length of a row.
     """
@@ -178,7 +178,7 @@ def gradients_against_brute_force() -> None:
 
 
 def metric_against_the_optimum() -> None:
-    """Objectives of metrics, and exchanges per node until they are 10 % above the optimum."""
+    """Print objectives of metrics, and exchanges per node until within 10 % of the optimum."""
     heads = ("optimum", "paper", "adaptive", "to 10 %:", "paper", "adaptive")
     print("\n" + wide(f"metric-hinge, {METRIC_EXCHANGES} exchanges per node", *heads))
     for name, (x, y), is_full in (
@@ -196,7 +196,7 @@ def metric_against_the_optimum() -> None:
 
 
 def show_metric(name: str, data: Data, best: float, is_full: bool) -> None:
-    """Print how near the optimum both steps come, and how soon."""
+    """Print how close to the optimum both steps come, and how soon."""
     n = len(data[1])
     loss, limit = ("metric-hinge", PSD()) if is_full else ("metric-diagonal-hinge", Box(0, np.inf))
     grid = [n * k for k in (1, 2, 5, 10, 20, 50, 100, 200, METRIC_EXCHANGES)]
@@ -213,7 +213,7 @@ def show_metric(name: str, data: Data, best: float, is_full: bool) -> None:
 
 
 def metric_optimum(x: Any, y: Any, is_full: bool) -> float:
-    """Return the lowest objective, by L-BFGS-B on roots of metrics and ever less rounded hinges."""
+    """Return the lowest objective, by L-BFGS-B on roots of metrics and ever sharper hinges."""
     n, d = x.shape
     i, j = np.triu_indices(n, 1)
     apart, sign = x[i] - x[j], np.where(y[i] == y[j], 1.0, -1.0)
@@ -235,7 +235,7 @@ def metric_optimum(x: Any, y: Any, is_full: bool) -> float:
 
 
 def metric_held_out() -> None:
-    """Accuracy of 5 nearest neighbors in the learned metric, on halves that were not trained on."""
+    """Print the accuracy of 5 nearest neighbors in the learned metric, on held-out halves."""
     print("\n" + wide("5-NN accuracy, 5 splits", "Euclidean", "paper", "adaptive"))
     for name, data, kind in (
         ("iris, diagonal", load_iris(return_X_y=True), "diagonal"),
@@ -255,7 +255,7 @@ def metric_held_out() -> None:
 
 
 def rankers() -> None:
-    """Objectives and held-out concordance of rankers by their solvers, five grades."""
+    """Print objectives and held-out concordance of rankers by solver, for five grades."""
     x, y = load_diabetes(return_X_y=True)
     grades = np.searchsorted(np.quantile(y, (0.2, 0.4, 0.6, 0.8)), y).astype(float)
     splits = StratifiedShuffleSplit(5, test_size=0.5, random_state=0)
@@ -273,12 +273,12 @@ def rankers() -> None:
 
 
 def wide(name: str, *cells: str) -> str:
-    """Lay out one line of a table with many columns."""
+    """Return one line of a table with many columns."""
     return " ".join([name.ljust(48), *(cell.ljust(20 if "/" in cell else 11) for cell in cells)])
 
 
 def sketched_error(x: Any, y: Any, theta: Any, phi: Any) -> tuple[float, float, int]:
-    """Return the relative error of a sketched gradient, the one it states, and its order."""
+    """Return a sketched gradient's relative error, the error that it states, and its order."""
     n = len(y)
     rows = ScoreRows(x, y, np.full(n, 1 / n), None, 1, phi, 2)
     scores = rows.scores(theta[None, :])

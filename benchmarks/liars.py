@@ -3,21 +3,21 @@
     python -m benchmarks.liars
     python -m benchmarks.liars --part sketches --seeds 3
 
-All parts estimate Gini's mean difference of 676 normal numbers. The median is over honest nodes
-and then over seeds, each of which draws its own numbers, network, exchanges and liars; "worst" is
-the seed whose honest nodes have the largest median. All errors are in percent of the exact value;
-nan says that some honest node has no estimate yet.
+All parts estimate Gini's mean difference of 676 normal numbers. The median is over honest nodes and
+then over seeds, each of which draws its own numbers, network, exchanges and liars; "worst" is the
+seed with the largest median over honest nodes. All errors are in percent of the exact value; nan
+means that some honest node has no estimate yet.
 
     liars     GoSta and clipped GoSta with 1 and 7 liars, every attack, three graphs; how many in
               1,000 honest nodes are off by more than 10 % with clipped GoSta; the median error of
               collecting signed rows, which a liar can only spoil by a wrong row of its own
     sketches  the same for averaged sketches and clipped ones
     kernels   clipped GoSta on heavy tails, rare classes and ranks, on the small world
-    lost      exchanges that are lost as a whole, as our peers lose them, and by half
+    lost      exchanges that are lost entirely, as our peers lose them, and on one side
 
 Seeds and settings were fixed before the first run; the rules were chosen on others. A line ends
-with "!" if a method that is to withstand liars is neither ten times better than the other nor
-within twice what it is without liars.
+with "!" if the error of the method that is to withstand liars is neither a tenth of the other's nor
+at most twice its own without liars.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Errors(NamedTuple):
 
     median: FloatArray
     far: FloatArray
-    """The share that is far off."""
+    """The share of honest nodes that are far off."""
 
 
 @functools.cache
@@ -100,7 +100,7 @@ def measure(
         assert run.history is not None
         honest = np.arange(NODES) if run.honest is None else run.honest
         off = np.abs(run.history[0][:, honest] / run.target - 1)
-        # Collecting ends by itself: it stays where it is.
+        # Collecting stops by itself: its last error holds from then on.
         off = np.concatenate([off, np.repeat(off[-1:], len(exchanges) - len(off), axis=0)])
         medians.append(np.median(off, axis=1))
         far.append(np.mean(~(off <= FAR), axis=1))
@@ -129,7 +129,7 @@ def lines(setting: Setting, seeds: int) -> str:
     for at, exchanges in enumerate(EXCHANGES):
         *both, collected = (float(np.median(one.median[:, at])) for one in lied)
         without = [float(np.median(one.median[:, at])) for one in alone]
-        # The comparison is false for NaN, which is no protection.
+        # For NaN, which is no protection, both comparisons are false.
         is_good = both[1] <= max(both[0] / 10, 2 * without[1])
         worst = float(protected.median[:, at].max())
         name = setting.graph if setting.data == _USUAL else setting.data
@@ -148,7 +148,7 @@ def _percent(part: float) -> str:
 
 
 def settings(part: str) -> list[Setting]:
-    """Return the settings of a part, those without liars first."""
+    """Return the settings of a part, for each network or data those without liars first."""
     methods = ("sketch", "clipped-sketch") if part == "sketches" else ("gosta", "clipped-gosta")
     places = [(graph, _USUAL) for graph in GRAPHS]
     if part == "kernels":
@@ -189,7 +189,7 @@ LOST_HEADINGS = (
 
 
 def main() -> None:
-    """Print the parts that are asked for."""
+    """Print the parts that were asked for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

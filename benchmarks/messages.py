@@ -2,11 +2,11 @@
 
 Run with ``python -m benchmarks.messages``; name parts to run only these. Every setting was fixed
 before the first run. Rows are drawn with seed 0, graphs with seed 0, runs have seed 1. "Exchanges
-to eps" are those at the first checkpoint after which the root mean square error over nodes and
-trials stays below eps times the statistic; checkpoints are 5 % apart at most. Declared ranges are
+to eps" are counted at the first checkpoint from which the root mean square error over nodes and
+trials stays below eps times the statistic; checkpoints are at most 5 % apart. Declared ranges are
 wider than the rows, (-6, 6) of normal and (0, 12) of exponential ones. Sketches are compared with
-GoSta on normal, exponential, lognormal and Student-3 rows; where tails have no end that one could
-declare, as those of the last two, ranges are flooded only. The last three were added, and their
+GoSta on normal, exponential, lognormal and Student-3 rows; the tails of the last two have no end
+that one could declare, so their ranges are only flooded. The last three were added, and their
 settings fixed, before any of them was run. The errors of sketches are the largest of 20 samples of
 676 rows each, and of all columns of an embedded data set.
 """
@@ -40,9 +40,9 @@ Array = transcription.Array
 SEED, ROWS_SEED = 1, 0
 RANGES = {"normal": (-6.0, 6.0), "exponential": (0.0, 12.0)}
 LEVELS = {0.01: 8, 0.001: 40}
-"""To these errors, how many times fewer exchanges than GoSta-async a sketch shall take."""
+"""Goals: by error, how many times fewer exchanges than GoSta-async a sketch should take."""
 LONG, SHORT = 10_000_000, 3_000_000
-"""Exchanges of GoSta-async, to 0.1 % (of normal rows) and to 1 %; of sketches 100,000."""
+"""Exchanges of runs of GoSta-async, down to 0.1 % (of normal rows) and to 1 %."""
 SKETCHED = 100_000
 POSITIVES, SHIFT = 0.35, 1.2
 SAMPLES, SIZE = 20, 676
@@ -62,13 +62,13 @@ def draw(rows: str, n: int, seed: int = ROWS_SEED) -> Array:
 
 
 def draw_classes(rows: str, n: int, seed: int = ROWS_SEED) -> tuple[Array, Array]:
-    """Draw scores, of which 35 % belong to the positives and are shifted."""
+    """Draw scores; the 35 % that belong to positives are shifted."""
     labels = (np.random.default_rng([seed, 1]).permutation(n) < POSITIVES * n).astype(float)
     return draw(rows, n, seed) + SHIFT * labels, labels
 
 
 def users_kernel(first: Array, second: Array) -> Array:
-    """A kernel of somebody the engine does not know."""
+    """Return the values of a kernel of a user's own."""
     return np.log1p(np.abs(first - second))
 
 
@@ -81,7 +81,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 def run(graph: Graph, last: int, trials: int, **how: Any) -> pg.Run:
-    """Estimate with checkpoints 5 % apart."""
+    """Run an estimation with checkpoints 5 % apart."""
     grid = np.unique(np.rint(np.geomspace(100, last, int(np.log(last / 100) / 0.048))).astype(int))
     return pg.estimate(
         graph=graph, iterations=last, checkpoints=grid, trials=trials, seed=SEED,
@@ -90,7 +90,7 @@ def run(graph: Graph, last: int, trials: int, **how: Any) -> pg.Run:
 
 
 def errors(found: pg.Run) -> Array:
-    """Relative errors; infinite while nodes of some trial still have no estimate."""
+    """Return relative errors; infinite while nodes of some trial still have no estimate."""
     unknown = np.isnan(found.trial_error).any(axis=0)
     return np.where(unknown, np.inf, found.error / abs(float(found.target)))
 
@@ -112,7 +112,7 @@ def line(*cells: str) -> None:
 def compare(
     where: tuple[str, str, str], ours: pg.Run, gosta: pg.Run, level: float, goal: float
 ) -> None:
-    """Print how many times fewer exchanges we take."""
+    """Print how many times fewer exchanges a method takes."""
     mine, theirs = needed(ours, level), needed(gosta, level)
     if mine is None:
         line(*where, "not reached", "", f"{errors(ours)[-1]:.2%} left", f"{goal:g} x  MISSED")
@@ -131,7 +131,7 @@ def compare(
 
 
 def sketches(kernel: str, level: float, rows: str) -> dict[str, Any]:
-    """Return the sketches of a kernel, by how nodes know where rows lie."""
+    """Return the sketches of a kernel, by how nodes learn the range of rows."""
     if kernel == "variance":
         return {"exact moments": None}
     bins = 32 if kernel == "auc" and level < 0.01 else 16
@@ -142,7 +142,7 @@ def sketches(kernel: str, level: float, rows: str) -> dict[str, Any]:
 
 
 def draw_for(kernel: str, rows: str, n: int) -> dict[str, Any]:
-    """Draw what a kernel is estimated from."""
+    """Draw the data that a kernel is estimated from."""
     if kernel != "auc":
         return {"kernel": kernel, "data": draw(rows, n)}
     scores, labels = draw_classes(rows, n)
@@ -186,7 +186,7 @@ def tracked_exchanges(trials: int) -> None:
 
 
 def tree_messages(trials: int) -> None:
-    """Check what a sketch takes along a tree."""
+    """Check how many messages a sketch takes along a tree."""
     print("\nSketch + tree: messages, and the largest error of a node beside that of the sketch")
     line("graph", "kernel", "sketch", "messages", "2n - 2", "error", "sketch's")
     for graph_name, build in GRAPHS.items():
@@ -217,7 +217,7 @@ def tree_messages(trials: int) -> None:
 
 
 def samples() -> Iterator[tuple[str, list[Array], list[tuple[Array, Array]]]]:
-    """Give the columns, and the columns with two classes, of every data set."""
+    """Yield every data set with its columns, and with its columns and two classes."""
     for rows in DRAWS:
         yield (
             rows,
@@ -236,13 +236,13 @@ def samples() -> Iterator[tuple[str, list[Array], list[tuple[Array, Array]]]]:
 
 
 def off(data: Array, kernel: str, labels: Array | None = None) -> float:
-    """Return the relative error of a kernel's default sketch, exactly averaged."""
+    """Return the relative error of a kernel's default sketch, averaged exactly."""
     problem = SketchedPairs(Pairs(data, kernel, "v", labels), None, None)
     return abs(problem.limit / problem.exact() - 1)
 
 
 def sketch_errors(trials: int) -> None:
-    """Print what stays of the error when sketches are averaged exactly."""
+    """Print the error that remains when sketches are averaged exactly."""
     print("\nLargest relative error of a sketch, exactly averaged (median in parentheses)")
     cells = ("gini, 16 bins", "auc, 16 bins", "variance")
     line("rows", *cells)
@@ -261,7 +261,7 @@ def sketch_errors(trials: int) -> None:
 
 
 class Columns(Averages):
-    """Numbers to average, as many per node as one likes."""
+    """Numbers to average, any number per node."""
 
     def __init__(self, features: Array) -> None:
         self.data = features
@@ -269,7 +269,7 @@ class Columns(Averages):
 
 
 def compiled(graph: Graph, features: Array, schedule: str, exchanges: int) -> Callable[[], object]:
-    """Return the engine's run: draws included, read-out at the end."""
+    """Return a run of the engine, with draws and a readout at the end."""
     from pairgossip.algorithms.methods import find_method
     from pairgossip.engine.timetable import settle_timetable
 

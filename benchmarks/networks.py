@@ -3,11 +3,11 @@
     python -m benchmarks.networks [--only barbell]
 
 For each network: the gain of the best law's gap over that of uniform edges, the bound that no law
-exceeds, how long it took to find, and gains measured as in the experiment "networks" of
-`pairgossip reproduce`: of averaging, of continuized averaging, and of GoSta.
+exceeds, how long finding it took, and gains measured as in the experiment "networks" of `pairgossip
+reproduce`: of averaging, of continuized averaging, and of GoSta.
 
-Ends with 1 if a bound is below its gain, a bound is 1 % above it or more (2 % beyond 4,000 edges),
-or a measured gain of plain averaging is 15 % or more from the predicted one.
+Exits with 1 if a bound is below its gain, or at least 1 % above it (2 % beyond 4,000 edges), or if
+a measured gain of plain averaging differs from the predicted one by 15 % or more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NETWORKS: dict[str, Callable[[], Graph]] = {
 
 
 def judge_law(name: str, graph: Graph) -> bool:
-    """Print the line of a network; return whether all is as it should be."""
+    """Print the line of a network; return whether all conditions hold."""
     started = time.perf_counter()
     law = best_law(graph)
     took = time.perf_counter() - started
@@ -59,7 +59,7 @@ def judge_law(name: str, graph: Graph) -> bool:
 
 
 def main() -> int:
-    """Measure, print, and return whether all is as it should be."""
+    """Measure, print, and return 1 if a condition fails."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,21 +3,21 @@
     python -m benchmarks.noisy_intervals --samples 400
     python -m benchmarks.noisy_intervals --only gini
 
-Each setting is a kernel on rows of one law, a number of rows and an epsilon, for five members of
-whom four must be honest. Every sample has new rows and new noise. Rows are counted together, and
+Each setting is a kernel on rows of one law, a number of rows and an epsilon, for five members, at
+least four of them honest. Every sample has new rows and new noise. Rows are counted together, and
 the noise of all members is drawn at once, by the law of its sum. The columns:
 
-    noise     the standard deviation of the noise of all cells together, as a part of the rows
+    noise     the standard deviation of the noise of all cells together, relative to the rows
     given     the share of samples with an interval
-    covers    of those, the share that holds the value of the population; 95 % is aimed at
+    covers    the share of these that holds the value of the population; the goal is 95 %
     width     the median width
-    plain     how often intervals hold it if the same counts have no noise: cells leave something
-              open, so this may be above 97 %
-    off       the median of (value - that of the population) / width, which shows a bias
+    plain     how often intervals hold it if the same counts have no noise: cells leave some
+              values open, so this may be above 97 %
+    off       the median of (value - value of the population) / width, which shows a bias
 
 Settings were fixed before the first run. A line ends with "!" if an interval is given in some
-samples only, or holds the value less often than 93 %, or more often than 97 % where intervals
-without noise do not, by more than chance explains (three standard errors).
+samples only, or if, by more than chance explains (three standard errors), intervals hold the value
+in less than 93 % of samples, or in more than 97 % where intervals without noise do not.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ EPSILONS = (0.1, 0.5, 1.0, 5.0)
 POPULATION = 100_000
 LEAST, MOST = 0.93, 0.97
 _REFUSED = 20
-"""Samples of a setting without intervals, to see that none has one."""
+"""Samples of a setting without intervals, to check that none has one."""
 _PLAIN = 100
-"""Samples that are read without noise too."""
+"""Samples that are also read without noise."""
 _NORMAL = NormalDist()
 
 
@@ -119,7 +119,7 @@ _PAIRS = ("gini", "gini-coefficient", "variance", "auc", "kendall")
 
 
 class Setting(NamedTuple):
-    """What members agree on, and what their rows are like."""
+    """The specification that members agree on, and the law of their rows."""
 
     kernel: str
     law: str
@@ -182,7 +182,7 @@ def draw_noise(law: NoiseLaw, shape: int, rng: np.random.Generator) -> IntArray:
 
 
 def conclude(program: StatisticsProgram, counts: IntArray, n: int) -> Result:
-    """Return what a program states for these counts of n rows."""
+    """Return the result of a program for these counts of n rows."""
     total = np.concatenate([[n], counts, np.zeros(4)]).astype(np.int64).view(np.uint64)
     with np.errstate(all="ignore"):
         program._take(total)
@@ -191,7 +191,7 @@ def conclude(program: StatisticsProgram, counts: IntArray, n: int) -> Result:
 
 
 class Found(NamedTuple):
-    """What one setting gave."""
+    """The results of one setting."""
 
     given: float
     covers: float
@@ -203,7 +203,7 @@ class Found(NamedTuple):
 
 @contextlib.contextmanager
 def forms_kept() -> Iterator[None]:
-    """Compute the forms of a kernel once: they are the same for all samples."""
+    """Compute the forms of a kernel once, as they are the same for all samples."""
     found, kept = noisy.find_forms, list[noisy.Forms]()
 
     def find(table: CountTable, kernel: Kernel | Combination) -> noisy.Forms:
@@ -219,7 +219,7 @@ def forms_kept() -> Iterator[None]:
 
 
 def study(setting: Setting, samples: int) -> Found:
-    """Draw samples of rows and noise, and see which intervals hold the population's value."""
+    """Draw samples of rows and noise, and count the intervals that hold the population's value."""
     spec, n = setting.spec(), setting.n
     cells, law, target = (
         cells_of(spec),

@@ -30,7 +30,7 @@ Array = transcription.Array
 
 
 def two_classes(n: int, d: int) -> tuple[Array, Array]:
-    """Standardized features of two overlapping classes, a third of the nodes positive."""
+    """Draw standardized features of two overlapping classes, a third of the nodes positive."""
     rng = np.random.default_rng(0)
     labels = (rng.random(n) < 241 / 699).astype(np.float64)
     return rng.normal(size=(n, d)) + labels[:, None], labels
@@ -39,7 +39,7 @@ def two_classes(n: int, d: int) -> tuple[Array, Array]:
 def fast(
     graph: Graph, x: Array, labels: Array, clock: str, iterations: int
 ) -> Callable[[], object]:
-    """The engine's run: random draws included, read-out at the end."""
+    """Return a run of the engine, with random draws and a readout at the end."""
     problem = LearningProblem(x, "auc-logistic", labels)
     probabilities = graph.pick_probabilities("uniform-edges")
     descent = Descent(problem, Unconstrained(), inverse_sqrt(1e-3), clock, probabilities)
@@ -55,7 +55,7 @@ def fast(
 
 
 def against_transcription(rounds: int, iterations: int) -> None:
-    """Time per iteration on 699 nodes with 9 features."""
+    """Print the time per iteration on 699 nodes with 9 features."""
     graph = graphs.watts_strogatz(699, k=4, p=0.3, seed=0)
     x, labels = two_classes(699, 9)
     edges, probabilities = graph.edges.tolist(), graph.pick_probabilities("uniform-edges")
@@ -81,7 +81,7 @@ def against_transcription(rounds: int, iterations: int) -> None:
 
 
 def as_the_network_grows(rounds: int, iterations: int, largest: int) -> None:
-    """Asynchronous time per exchange on random 4-regular graphs."""
+    """Print the asynchronous time per exchange on random 4-regular graphs."""
     sizes = [n for n in (1_000, 10_000, 100_000, 1_000_000) if n <= largest]
     works = []
     for n in sizes:
@@ -109,7 +109,7 @@ def double_loop(models, positive, negative):  # type: ignore[no-untyped-def]
 
 
 def risks_of_all_models(rounds: int) -> None:
-    """The risks of the 699 nodes' models on Breast Cancer Wisconsin, after a short fit."""
+    """Print the time for the risks of 699 models on Breast Cancer Wisconsin, after a short fit."""
     x, y = datasets.breast_cancer_wisconsin()
     fit = minimize(
         x, y, "auc-logistic", "complete", step=inverse_sqrt(1e-3), iterations=10_000, seed=0,
@@ -132,7 +132,7 @@ def risks_of_all_models(rounds: int) -> None:
 
 
 def judging_all_models(rounds: int) -> None:
-    """What a checkpoint costs: objectives and gradients of the 699 nodes, numpy's and compiled."""
+    """Print the time of a checkpoint: objectives and gradients of 699 nodes, numpy and compiled."""
     x, y = datasets.breast_cancer_wisconsin()
     print(row("\na checkpoint of 699 nodes", "numpy", "compiled", "ratio", "goal"))
     for loss in ("auc-logistic", "auc-hinge", "auc-squared-hinge", "auc-smoothed-hinge"):
@@ -150,7 +150,7 @@ def judging_all_models(rounds: int) -> None:
 
 
 def own_loss() -> Loss:
-    """The logistic loss of AUC in a user's own words, which no closed form recognizes."""
+    """Return the logistic loss of AUC as a user's own, for which no closed form is found."""
 
     def features(first: Array, second: Array) -> Array:
         return first[:, :-1] - second[:, :-1]
@@ -162,7 +162,7 @@ def own_loss() -> Loss:
 
 
 def judging_own_losses(rounds: int) -> None:
-    """What a checkpoint costs where every model takes all pairs, numpy's sums and compiled."""
+    """Print the time of a checkpoint where every model takes all pairs, numpy and compiled."""
     x, labels = two_classes(200, 9)
     print(row("\na checkpoint of 200 nodes, no closed form", "numpy", "compiled", "ratio", "goal"))
     for name, loss in (
@@ -181,9 +181,9 @@ def judging_own_losses(rounds: int) -> None:
 
 
 def whole_runs_of_own_losses(rounds: int) -> None:
-    """A user's own loss as `minimize` runs it, judged by numpy or compiled; and the built-in one.
+    """Print the time of runs of a user's own loss, judged by numpy or compiled, and the built-in.
 
-    On 699 nodes numpy would take minutes.
+    NumPy would take minutes on 699 nodes.
     """
     print(row("\nminimize, logistic AUC, d = 9", "before", "now", "ratio", "goal"))
     before, now, known = alternate(
@@ -208,7 +208,7 @@ def whole_runs_of_own_losses(rounds: int) -> None:
 def fitted(
     n: int, loss: Loss | str, clock: str, iterations: int, step: str = "paper"
 ) -> Callable[[], object]:
-    """A whole run, with checkpoints and all that is judged unasked."""
+    """Return a whole run, with checkpoints and all default judgments."""
     x, labels = two_classes(n, 9)
     how = None if step == "adaptive" else step
     return lambda: minimize(
@@ -217,7 +217,7 @@ def fitted(
 
 
 def judged_by_numpy(work: Callable[[], object]) -> Callable[[], object]:
-    """The same run as it was before losses without closed form had a compiled judge."""
+    """Return the same run as before losses without a closed form had a compiled judge."""
 
     def as_before() -> object:
         with patch.object(trial, "build_judge", lambda engine, problem: problem):
@@ -227,7 +227,7 @@ def judged_by_numpy(work: Callable[[], object]) -> Callable[[], object]:
 
 
 def judged_by(judge: Judge, models: Array) -> Callable[[], object]:
-    """Both things a checkpoint asks of a judge."""
+    """Return a call for both things that a checkpoint asks of a judge."""
     return lambda: (judge.objectives(models), judge.own_gradients(models))
 
 

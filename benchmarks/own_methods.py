@@ -1,6 +1,6 @@
-"""How fast methods of one's own are: compiled against as written, and against built-in ones.
+"""How fast a user's own methods are: compiled, as written, and compared with built-in ones.
 
-The code of docs/add-an-algorithm.md is run as it stands there.
+The code of docs/add-an-algorithm.md is run as written there.
 Run with ``python -m benchmarks.own_methods``.
 """
 
@@ -29,7 +29,7 @@ ROUNDS = 5
 
 
 def follow_the_guide() -> None:
-    """Register the methods of the guide, as a script would that copies its first blocks."""
+    """Register the methods of the guide, as a script with copies of its first blocks would."""
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     for code in (code for code in blocks if "InPlace(" in code):
@@ -39,7 +39,7 @@ def follow_the_guide() -> None:
 def loop(
     engine: str, method: str, graph: Graph, iterations: int, built_in: str | None = None
 ) -> Callable[[], object]:
-    """Return a run of a method, draws included."""
+    """Return a run of a method, including draws."""
     x = np.random.default_rng(0).normal(size=graph.n)
     how = Procedure(find_method(built_in or method, "async"), "async")
     problem: Pairs | Means = Means(x) if method == "push-sum" else Pairs(x, "gini")
@@ -55,7 +55,7 @@ def loop(
 
 
 def compare(method: str, built_in: str, n: int) -> None:
-    """Print how much faster a method is than uncompiled, and how much slower than a built-in."""
+    """Print a method's speedup by compilation, and how much slower it is than a built-in."""
     graph, many, few = graphs.watts_strogatz(n, k=4, p=0.3, seed=0), 1 << 21, 1 << 13
     own, theirs, plain = alternate(
         loop("auto", method, graph, many),

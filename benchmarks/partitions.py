@@ -2,9 +2,9 @@
 
     python -m benchmarks.partitions [ROWS]
 
-Everything runs in one thread of this process, so that processor times compare: those of Dask are
-its own, with the counts of each partition and their sum. Rows are made before, one partition at a
-time, and lie in memory everywhere. Counts must be equal.
+Everything runs in one thread of this process, so that processor times are comparable: those of Dask
+include its own work, the counts of each partition and their sum. Rows are drawn beforehand, one
+partition at a time, and are always in memory. Counts must be equal.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def measure(work: Callable[[], pg.Summary]) -> tuple[float, pg.Summary]:
 
 
 def compare(frame: pd.DataFrame, cells: pg.cells.Cells) -> tuple[float, float, float]:
-    """Return the processor time of one pass, and how many times as much the others take."""
+    """Return the processor time of one pass, and those of the others as multiples of it."""
     told: dict[str, Any] = {"cells": cells, "classes": [0, 1]}
     given: dict[str, Any] = {"columns": "risk", "labels": "died", **told}
     split: Any = dd.from_pandas

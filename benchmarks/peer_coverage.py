@@ -3,15 +3,16 @@
     python -m benchmarks.peer_coverage --runs 50
     python -m benchmarks.peer_coverage --runs 20 --rows
 
-Each run has new data and new chance; four peers of each are asked at every length. With --rows
-peers have several rows, equally many or not, and "unlike" ones have the rows in order of size, the
-smallest with the first peer. The columns, relative to the exact value where that makes sense:
+Each run has new data and new random numbers; four of its peers are asked at every length. With
+--rows, peers have several rows, equally many or not, and "unlike" ones have the rows in order of
+size, the smallest at the first peer. The columns, relative to the exact value where that makes
+sense:
 
     given       the share of peers that gave an interval
-    covers      of those, the share that holds the exact value; 95 % is aimed at
+    covers      the share of these that holds the exact value; the goal is 95 %
     half-width  the mean of half of the widths
-    ideal       1.96 times the root mean square error: what would do if that were known
-    times       the one over the other; Student's factor for eight groups alone makes 1.25
+    ideal       1.96 times the root mean square error: half-width enough if that were known
+    times       half-width over ideal; Student's factor for eight groups alone gives 1.25
     bias        the mean error of all peers, and its standard error
 """
 
@@ -38,7 +39,7 @@ class Case(NamedTuple):
     unlike: bool = False
 
     def name(self) -> str:
-        """Return what the first columns show."""
+        """Return the text of the first columns."""
         counts = ",".join(map(str, self.rows)) if len(self.rows) < 8 else f"{len(self.rows)} x 1"
         return f"{self.graph} {counts}{' unlike' if self.unlike else ''}"
 
@@ -59,7 +60,7 @@ SINGLE = [
     )
 ]
 EXCHANGES_PER_ROW = (20, 80)
-"""Of the peer with the most rows."""
+"""Lengths of runs: exchanges per row of the peer with the most rows."""
 SEVERAL = [
     Case(graph, rows, kernel, [k * max(*rows, 4) for k in EXCHANGES_PER_ROW], unlike)
     for rows in ((1,) * 4, (10,) * 4, (100, 10, 10, 10), (50, 20, 5, 1))
@@ -71,7 +72,7 @@ SEVERAL = [
 
 
 def lines(case: Case, runs: int, mixing: str, longest: int) -> list[str]:
-    """Study one network; return a line for each length and number of rows."""
+    """Run one network; return a line for each length and number of rows."""
     found = coverage(
         case.graph,
         len(case.rows),
@@ -86,7 +87,7 @@ def lines(case: Case, runs: int, mixing: str, longest: int) -> list[str]:
 
 
 def figures(entry: Coverage) -> str:
-    """Write one entry's figures; there may be no interval at all."""
+    """Return one entry's figures as text; there may be no interval at all."""
     bias, error = entry.bias
     text = f"{entry.rows:>5}{entry.exchanges:>10}{entry.given:>7.0%}"
     if entry.hits:

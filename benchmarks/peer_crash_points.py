@@ -1,4 +1,4 @@
-"""Kill simulated peers once, and twice, in every way there is, and print how many ways there were.
+"""Kill simulated peers once, and twice, in every possible way, and print how many ways there are.
 
     python -m benchmarks.peer_crash_points
 

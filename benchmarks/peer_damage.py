@@ -1,10 +1,11 @@
-"""Damage the files of killed peers' states in random ways, and count what came of it.
+"""Damage the files of killed peers' states at random, and count the outcomes.
 
     python -m benchmarks.peer_damage [--histories 40] [--damages 100]
 
-Each history is of forty saves, some synced, with the log written back on the way or not. Each
-damage is to one file: the database, its log, the log's index or the witness. The state must then be
-the same, bit for bit, or refused; an older one or another ends the benchmark with an error.
+Each history is of forty saves, some of them synced, with or without the log written back in
+between. Each damage is to one file: the database, its log, the log's index or the witness. The
+state must then be the same, bit for bit, or be refused; any other state, such as an older one, ends
+the benchmark with an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exchanges per second between two real peers, beside the round trips of the transport alone.
+"""Exchanges per second between two real peers, and round trips of the transport alone.
 
 python -m benchmarks.peer_exchanges [--seconds 5] [--rows 1]
 """
@@ -32,18 +32,18 @@ columns = ["income"]
 income = [0, 100]
 """
 FRAME = bytes(200)
-"""About as long as an offer."""
+"""A frame about as long as an offer."""
 
 
 def free_address() -> str:
-    """Return an address that nobody listens on."""
+    """Return an address at which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return f"tls/127.0.0.1:{probe.getsockname()[1]}"
 
 
 def make_homes(folder: Path, power_safe: bool, rows: int = 1) -> list[Home]:
-    """Found two peers, so many rows each, that are each other's neighbors."""
+    """Make two peers with this many rows each that are each other's neighbors."""
     (folder / "gini.toml").write_text(SPEC)
     homes = []
     for name, value in (("ann", 1.0), ("bob", 8.0)):
@@ -123,7 +123,7 @@ def _echo(folder: str) -> None:
 
 
 def round_trips(seconds: float) -> float:
-    """Return round trips per second of sealed frames over TLS, with nothing written down."""
+    """Return round trips per second of sealed frames over TLS, without writes to the disk."""
     with tempfile.TemporaryDirectory() as folder:
         here, there = make_homes(Path(folder), True)
         process = multiprocessing.get_context("spawn").Process(
@@ -136,7 +136,7 @@ def round_trips(seconds: float) -> float:
         )
         to = load_identity(there.folder).id
         try:
-            while True:  # until the two are connected
+            while True:  # until both are connected
                 link.send(to, FRAME)
                 time.sleep(0.1)
                 if not received.empty():

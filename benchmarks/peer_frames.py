@@ -3,9 +3,9 @@
     python -m benchmarks.peer_frames --frames 10000000 --jobs 2
     python -m benchmarks.peer_frames --protocol study --frames 1000000
 
-No frame may raise, and none that an honest neighbor could not have sent may change anything but
-one counter; what breaks this is printed with its seed, and the exit code is 1. Every 100,000
-frames come from a seed of their own.
+No frame may raise an exception, and a frame that no honest neighbor could have sent may change
+nothing but one counter; a violation is printed with its seed, and the exit code is 1. Every 100,000
+frames have their own seed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROTOCOLS = {"exchange": fuzz, "study": fuzz_study}
 
 
 def send(seed: int, protocol: str) -> Counter[str] | str:
-    """Send the frames of one seed; return what became of them, or what went wrong."""
+    """Send the frames of one seed; return the counts of outcomes, or the error."""
     try:
         return PROTOCOLS[protocol](BLOCK, seed)
     except Exception as problem:
@@ -32,7 +32,7 @@ def send(seed: int, protocol: str) -> Counter[str] | str:
 
 
 def main() -> int:
-    """Send the frames in blocks; return 1 if one broke a promise."""
+    """Send the frames in blocks; return 1 if a condition fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frames", type=int, default=10_000_000, help="a multiple of 100,000")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="exchange")

@@ -1,10 +1,11 @@
-"""Kill one peer of a network of real processes for good, and see how often the others exchange.
+"""Kill one peer of a network of real processes, and measure how often the others exchange.
 
     python -m benchmarks.peer_loss --peers 3 --rows 20 --rate 10
 
 Each peer in turn is killed with `kill -9`, and started again before the next one. Prints the rate
-of exchanges among the others, in parts of what their links allow, and how long it took until all
-neighbors of the killed peer said so in their status. Ends with 1 if a rate is more than 20 % lower.
+of exchanges among the others, as a fraction of what their links allow, and how long it took until
+all neighbors of the killed peer reported it in their status. Exits with 1 if a rate is more than 20
+% lower.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def main() -> int:
 def _without(
     lost: int, peers: Sequence[ExchangePeer], links: list[tuple[int, int]], options: _Options
 ) -> float:
-    """Kill a peer, see how the others do, and start it again."""
+    """Kill a peer, return the rate among the others, and start it again."""
     gone, others = peers[lost], [peer for peer in peers if peer is not peers[lost]]
     neighbors = [peers[i + j - lost] for i, j in links if lost in (i, j)]
     gone.kill()
@@ -80,11 +81,11 @@ def _is_back(peer: ExchangePeer, neighbors: Sequence[ExchangePeer]) -> bool:
 def _rate(
     peers: Sequence[ExchangePeer], links: Sequence[tuple[int, int]], options: _Options
 ) -> float:
-    """How often the links are used, in parts of what they allow."""
+    """Return the rate of exchanges, as a fraction of what the links allow."""
     first = [_told(peer) for peer in peers]
     time.sleep(options.seconds)
     then = [_told(peer) for peer in peers]
-    # Each status says when it was written: they are up to a second old.
+    # Rates use the times at which statuses were written, as these are up to a second old.
     rates = [
         (after.exchanges - before.exchanges) / (after.updated - before.updated)
         for before, after in zip(first, then, strict=True)

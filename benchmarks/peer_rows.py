@@ -1,10 +1,10 @@
-"""Costs of the rows of a peer: made from a file, held in memory, exchanged.
+"""Costs of the rows of a peer: read from a file, held in memory, exchanged.
 
     python -m benchmarks.peer_rows [--seconds 3] [--rows 10 1000 50000] [--power-safe]
 
 Exchanges per second are between two peers without a network between them. Everything else is as in
-the field: real keys and signatures, the database, what the peer notices about itself, and its
-status written every second. The cost of an exchange should not depend on the number of rows.
+the field: real keys and signatures, the database, the peer's observations of itself, and its status
+written every second. The cost of an exchange should not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Frames = deque[tuple[str, str, bytes]]
 
 
 class Line:
-    """A line in memory."""
+    """A link in memory."""
 
     def __init__(self, frames: Frames, me: str) -> None:
         self._frames, self._me = frames, me
 
     def send(self, to: str, frame: bytes) -> None:
-        """Put a frame behind the others."""
+        """Append a frame to the queue."""
         self._frames.append((self._me, to, frame))
 
 
 def make_homes(folder: Path, rows: int, *, power_safe: bool) -> list[Home]:
-    """Found two peers with so many rows each, and let them join each other."""
+    """Make two peers with this many rows each, and let them join each other."""
     (folder / "gini.toml").write_text(SPEC)
     chance, homes = random.Random(rows), []
     for name in ("ann", "bob"):
@@ -66,7 +66,7 @@ def make_homes(folder: Path, rows: int, *, power_safe: bool) -> list[Home]:
 def exchanges_per_second(
     rows: int, seconds: float, *, power_safe: bool
 ) -> tuple[float, float, float]:
-    """Return exchanges per second and per second of processor time, and the seconds of a look."""
+    """Return exchanges per second, per second of processor time, and the seconds of a report."""
     with tempfile.TemporaryDirectory() as folder:
         homes = make_homes(Path(folder), rows, power_safe=power_safe)
         parts = [assemble(home) for home in homes]

@@ -2,9 +2,9 @@
 
     python -m benchmarks.peer_simulation --seeds 100000 --jobs 2
 
-Each schedule is a random network of the real peer code on a virtual clock, with a bad time and a
-good time; all invariants are checked after every event. A seed that breaks one is printed, and
-breaks it again, event for event, whenever it is run.
+Each schedule is a random network of the real peer code on a virtual clock, with a phase of faults
+and a phase without; all invariants are checked after every event. A seed that breaks one is
+printed, and reproduces the failure event for event.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.peer.schedules import Report, run_schedule
 
 
 def run_one(seed: int) -> Report | str:
-    """Run one schedule; return its report, or what went wrong."""
+    """Run one schedule; return its report, or the error."""
     try:
         return run_schedule(seed)
     except Exception as problem:

@@ -1,4 +1,4 @@
-"""Rows of five sites, what these are asked about them, and what their registers let pass."""
+"""Rows of five sites, the questions about them, and what the sites' registers let pass."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from pairgossip.peer.bookkeeping.snapshots import Snapshot
 
 EVEN = np.linspace(0.0, 1.0, 257)
 NEW = 10
-"""Rows that a later file of a site has more."""
+"""The number of additional rows in a later file of a site."""
 
 Groups = Mapping[str, IntArray]
-"""Rows of a site, by the name of what they have in common."""
+"""Rows of a site, by the name of their set."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """The rows of a site: those of its first file, then new ones, then a batch of as many again."""
+    """The rows of a site: its first file, then new rows, then a batch as long as the first file."""
 
     score: FloatArray
     columns: Mapping[str, IntArray]
@@ -39,7 +39,7 @@ class Site:
 
     @classmethod
     def draw(cls, random: np.random.Generator, law: str, rows: int) -> Site:
-        """Draw rows, of which three in ten have died."""
+        """Draw rows; three in ten have died."""
         n = rows + NEW + rows
         died = random.random(n) < 0.3
         columns = {
@@ -52,7 +52,7 @@ class Site:
         return cls(draw_scores(random, law, died), whole, rows, int(random.integers(rows)))
 
     def group(self) -> Groups:
-        """Return the rows of every set that questions are about, and of what is left of it."""
+        """Return the rows of every set that questions or relations are about."""
         every = np.arange(len(self.score))
         base, new = every < self.first, (every >= self.first) & (every < self.first + NEW)
         groups = {"all": base}
@@ -101,7 +101,7 @@ RELATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         )
     ),
 )
-"""Sets of rows, and the parts that they consist of."""
+"""Sets of rows, each with disjoint parts that it consists of."""
 
 
 def _same(values: FloatArray) -> FloatArray:
@@ -110,11 +110,11 @@ def _same(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of which rows, and how the file looks that a site would answer from."""
+    """What is asked about which rows, and the file that a site would answer from."""
 
     name: str
     edges: FloatArray
-    """In the units of the first question."""
+    """Edges of cells, in the units of the first question."""
     groups: tuple[str, ...] = ("0", "1")
     classes: tuple[str, ...] = ("died",)
     column: str = "risk"
@@ -122,7 +122,7 @@ class Question:
     write: Callable[[FloatArray], FloatArray] = _same
     is_other_least: bool = False
     is_list_shorter: bool = False
-    """Whether the last site is no member of the study."""
+    """Whether the last site is not a member of the study."""
 
 
 def _split(*parts: str) -> tuple[str, ...]:
@@ -175,12 +175,12 @@ MORE = (
     ),
     Question(BATCH, EVEN, _split("batch"), file="batch.csv"),
 )
-"""Those that are asked after the first one."""
+"""The questions that are asked after the first one."""
 
 
 @contextmanager
 def own_register(folder: Path) -> Iterator[None]:
-    """Let a site be a user of its own, with a register of its own."""
+    """Let a site act as a separate user with its own register."""
     before = os.environ.get(REGISTER_VARIABLE)
     os.environ[REGISTER_VARIABLE] = str(folder / "user" / "releases")
     try:
@@ -193,9 +193,9 @@ def own_register(folder: Path) -> Iterator[None]:
 
 
 def ask_register(site: Site, *, is_careful: bool) -> list[Question]:
-    """Ask a site's register about all questions in turn; return those that it lets pass.
+    """Ask a site's register about all questions in order; return those that it lets pass.
 
-    A careful operator names a column of ids, and declares which columns are functions of another.
+    A careful operator names a column of ids, and declares which columns are functions of others.
     """
     groups, passed = site.group(), []
     with tempfile.TemporaryDirectory() as name, own_register(Path(name)):

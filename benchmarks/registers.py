@@ -1,12 +1,12 @@
-"""Which second releases of the same people pass a register of releases, though they tell of some.
+"""Which second releases of the same people pass a register of releases, though they reveal some.
 
     python -m benchmarks.registers
 
 Each line is a file that a site releases from after its first release (a score by label). Registers
-know people by ids, if the operator names a column of them, else by whole lines of the file and by
-values: here of a file with several other columns (lines), and of one with the score and the label
-alone (values). What passes is printed, not judged: a register keeps an honest operator from a
-mistake, and this is where it does not.
+recognize people by ids, if the operator names a column of them, else by whole lines of the file and
+by values: here of a file with several other columns (lines), and of one with only the score and the
+label (values). Passes are printed, not judged: a register protects an honest operator from
+mistakes, and these are the mistakes that it does not notice.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ def _draw(random: np.random.Generator, rows: int) -> dict[str, FloatArray]:
 
 
 class Second(NamedTuple):
-    """A release after the first one, and what the two together tell."""
+    """A release after the first one, and what the two together reveal."""
 
     name: str
     column: str
     tells: str
     again: str | None = None
-    """The column of the second release; the same as in the first unless given."""
+    """The column of the second release; that of the first unless given."""
     label: str = "died"
     choose: Callable[[int], slice] = lambda rows: slice(0, rows)
-    """Which rows the second file holds, of those of the first and ten new ones."""
+    """Which rows the second file holds, among those of the first and ten new ones."""
 
 
 def _without_one(rows: int) -> slice:
@@ -86,7 +86,7 @@ SECOND = (
 
 
 def let_pass(second: Second, rows: int, seed: int, way: str) -> bool:
-    """Ask a register that knows people this way about both releases; whether the second passes."""
+    """Ask a register that recognizes people this way; return whether the second release passes."""
     drawn = _draw(np.random.default_rng([seed, rows]), rows + NEW)
     with tempfile.TemporaryDirectory() as name, own_register(Path(name)):
         (Path(name) / "user").mkdir()
@@ -120,7 +120,7 @@ def _name(people: int) -> list[str]:
 
 
 def print_passed(sizes: Sequence[int] = SIZES, draws: int = DRAWS) -> None:
-    """Print, of every second release, how many of several draws pass."""
+    """Print for every second release how many of several draws pass."""
     print(f"\nSecond releases in another file that pass a register; rows drawn {draws} times")
     heads = "".join(f"{f'{rows:,} rows':>24}" for rows in sizes)
     print(f"{'':31}{heads}   what both tell together")

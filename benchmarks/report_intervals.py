@@ -3,15 +3,15 @@
     python -m benchmarks.report_intervals
 
 Rows are reported by randomized response in eight bins, as in runs with ``privacy=`` and in those of
-peers that exchange reports. Every sample has new rows and new reports; gossip is taken to have
-come to its end, and the population's value is that of the bins. The columns:
+peers that exchange reports. Every sample has new rows and new reports; gossip is assumed to have
+converged, and the population's value is that of the bins. The columns:
 
     noise     the standard deviation of the noise in all cells' shares together
     kernel    the share of samples whose interval on the kernel's scale holds the value
     plain     the same for plain intervals
-    chosen    the same for the interval that is given; a dash where none is
+    chosen    the same for the interval that is given; a dash where there is none
 
-Settings were fixed before the first run; up to which noise there are intervals was chosen by it.
+Settings were fixed before the first run; the limit of noise for intervals was chosen after it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CASES = [
 def draw_reports(
     kernel: DebiasedKernel, law: str, n: int, samples: int
 ) -> tuple[FloatArray, float]:
-    """Return histograms of reports, shape (samples, cells), and the value of the population."""
+    """Draw histograms of reports, shape (samples, cells); return also the population's value."""
     rows = population(law)
     shares = laws_by_row(kernel.mechanism, rows).mean(axis=0)
     value = float(kernel.combine(np.einsum("kij,i,j->k", kernel.cell_tables, shares, shares)))
@@ -57,7 +57,7 @@ def draw_reports(
 def find_errors(
     kernel: DebiasedKernel, counts: FloatArray, n: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the values that reports tell, and their errors by Hoeffding's projection."""
+    """Return the estimates from reports, and their errors by Hoeffding's projection."""
     tables = (kernel.tables + kernel.tables.transpose(0, 2, 1)) / 2
     means = [(counts @ one - np.diagonal(one)) / (n - 1) for one in tables]
     averages = np.stack([(counts * one).sum(axis=1) / n for one in means], axis=1)

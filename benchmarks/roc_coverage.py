@@ -1,6 +1,6 @@
 """How often the intervals and bands of ROC curves hold the truth of the population.
 
-Run with ``python -m benchmarks.roc_coverage``. All settings but one were fixed at first: levels
+Run with ``python -m benchmarks.roc_coverage``. All settings but one were fixed beforehand: levels
 of 95 %, four laws, scores from 0 to 1, classes drawn by chance so that predictive values and net
 benefit are those of a population, and the same rows read as they are, in 64 and in 256 even cells,
 and in 64 cells of five sites that hide counts below 3. Truths are computed from the laws, on a grid
@@ -29,13 +29,13 @@ SPECIFICITY = (0.8, 1.0)
 SITES, LEAST = 5, 3
 GRID, LATTICE = 20_000, 10
 FEWEST = 0.93
-"""Share of intervals that hold below which one is marked."""
+"""Coverage below which a line is marked."""
 
 Sample = Callable[[np.random.Generator, int], FloatArray]
 
 
 class Law(NamedTuple):
-    """Scores of both classes: how they are drawn, and the shares at or above thresholds."""
+    """How scores of both classes are drawn, and the shares at or above thresholds."""
 
     draw: tuple[Sample, Sample]
     above: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -72,7 +72,7 @@ def make_smooth(name: str, shift: float, spread: float) -> Law:
 
 
 def make_lattice(low: float, high: float) -> Law:
-    """Return binomial numbers, as parts of their largest: half of the rows are tied."""
+    """Return the law of binomial numbers over their largest, which has many ties."""
     from scipy import stats
 
     laws = stats.binom(LATTICE, low), stats.binom(LATTICE, high)
@@ -100,7 +100,7 @@ LAWS: dict[str, Callable[[], Law]] = {
 
 
 class Truth(NamedTuple):
-    """What the population has."""
+    """The values of a population."""
 
     numbers: dict[str, float]
     best: float
@@ -109,7 +109,7 @@ class Truth(NamedTuple):
 
 
 def find_truth(law: Law, share: float) -> Truth:
-    """Return the numbers of a population with this share of positives."""
+    """Return the values of a population with this share of positives."""
     fpr, tpr = law.above(law.thresholds)
     ends = (np.concatenate([[0.0], one[::-1], [1.0]]) for one in (fpr, tpr))
     x, y = ends
@@ -151,7 +151,7 @@ def draw_rows(
 
 
 def read(source: str, scores: FloatArray, labels: FloatArray, sites: IntArray) -> pg.Roc:
-    """Return the curve of rows, or of counts in cells."""
+    """Return the curve of the rows, or of their counts in cells."""
     if source == "rows":
         return pg.roc(scores, labels, interval=LEVEL)
     cells = pg.cells.Even(0, 1, int(source.split()[0]))
@@ -199,7 +199,7 @@ def judge(r: pg.Roc, truth: Truth) -> Iterator[tuple[str, bool | None]]:
 
 
 def holds_curve(band: Band, truth: Truth) -> bool:
-    """Tell whether the whole curve lies in a band."""
+    """Return whether the whole curve lies in a band."""
     hair = 1e-9
     low = np.interp(truth.fpr - hair, *band.lower)
     high = np.interp(truth.fpr + hair, *band.upper)
@@ -207,7 +207,7 @@ def holds_curve(band: Band, truth: Truth) -> bool:
 
 
 def follow(law: Law, source: str, size: tuple[int, int], samples: int, line: int) -> str:
-    """Return the shares of intervals that hold, of samples of one size."""
+    """Return the coverage of intervals over samples of one size."""
     n, share = sum(size), size[1] / sum(size)
     truth, held, refused = find_truth(law, share), dict[str, list[bool | None]](), 0
     for seed in range(samples):

@@ -3,14 +3,14 @@
     python -m benchmarks.site_blocks                # some twenty minutes
     python -m benchmarks.site_blocks --trials 5     # two
 
-So it is in a run of peers with `heterogeneity = true`. Sites draw the logit of their AUC and normal
+Runs of peers with `heterogeneity = true` do the same. Sites draw the logit of their AUC and normal
 scores as in `benchmarks.heterogeneity`, and count them in 256 cells of a range of twelve standard
-deviations, with k = 3. "limit" are sites that have as many rows of the rarer class as a site takes
-part with, 100 k, and no more; "spread" has lognormal numbers about three times as many, at least
-the limit. "rows" reads the AUC of the exact rows instead, and adds up the same.
+deviations, with k = 3. "limit" has sites with the least number of rows of the rarer class with
+which a site takes part, 100 k; "spread" has lognormal numbers around three times as many, at least
+the limit. "rows" uses the AUC of the exact rows instead, and adds up the same way.
 
-Of 100 intervals for the mean how many hold it / of 100 new sites how many are held, at 95 %. All
-was fixed before the first run.
+Printed are the percentage of 95 % intervals that hold the mean / of new sites whose AUC is held.
+Everything was fixed before the first run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Setting(NamedTuple):
     case: Case
 
     def draw(self, random: np.random.Generator, sites: int) -> FloatArray:
-        """Return what sites add, by their blocks and by their rows, shape (sites, 2, 3)."""
+        """Draw what sites add, from their blocks and from their rows, shape (sites, 2, 3)."""
         found = []
         for logit in self.case.draw_logits(random, sites):
             rarer = least_of_class(LEAST)
@@ -57,7 +57,7 @@ class Setting(NamedTuple):
 def add_site(
     random: np.random.Generator, logit: float, negatives: int, positives: int
 ) -> list[FloatArray]:
-    """Return the three whole numbers of a site, by its blocks and by its rows."""
+    """Return the three whole numbers of a site, from its blocks and from its rows."""
     auc = 1 / (1 + math.exp(-logit))
     shift = math.sqrt(2) * NormalDist().inv_cdf(min(max(auc, 1e-6), 1 - 1e-6))
     negative = np.sort(random.standard_normal(negatives)).clip(-5, 7)
@@ -71,7 +71,7 @@ def add_site(
 
 
 def judge(setting: Setting, trials: int, seed: int) -> list[str]:
-    """Return how often intervals of 6, 10 and 30 sites hold, by blocks and by rows."""
+    """Return how often intervals of 6, 10 and 30 sites hold, from blocks and from rows."""
     random, case = np.random.default_rng(seed), setting.case
     held: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for _ in range(trials):

@@ -1,12 +1,12 @@
-"""Whether three numbers about a site break the promise of blocks, by brute force.
+"""Whether three numbers about a site break the guarantee of blocks, by brute force.
 
     python -m benchmarks.site_promise    # some seconds
 
-A site has rows of two classes in four cells, and all other members work together: they know its
-blocks (k = 3), and the logit of its AUC to .25. They list all rows that it may have. Printed is
-how many of 400 sites have a set of cells that is then known for certain to hold one or two rows of
-a class: by blocks alone, and with the AUC of the exact rows. An AUC that is read from the blocks,
-as in a run of peers, leaves all of them possible. Everything was fixed before the first run.
+A site has rows of two classes in four cells, and all other members collude: they know its blocks (k
+= 3), and the logit of its AUC to .25. They list all rows that it may have. Printed is how many of
+400 sites have a set of cells that is then known for certain to hold one or two rows of a class:
+from blocks alone, and with the AUC of the exact rows. An AUC that is read from the blocks, as in a
+run of peers, excludes none of these rows. Everything was fixed before the first run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SETS = np.array([[one >> cell & 1 for cell in range(CELLS)] for one in range(1, 
 
 
 def list_rows(rows: int) -> IntArray:
-    """Return all counts that so many rows can have."""
+    """Return all counts that this many rows can have."""
     bars = itertools.combinations(range(rows + CELLS - 1), CELLS - 1)
     return np.array([np.diff((-1, *one, rows + CELLS - 1)) - 1 for one in bars])
 
@@ -40,7 +40,7 @@ def find_alike(counts: IntArray, every: IntArray) -> IntArray:
 
 
 def round_auc(negatives: IntArray, positives: IntArray) -> FloatArray:
-    """Return the AUC of every pair of counts in steps of its logit."""
+    """Return the logit of the AUC of every pair of counts, in whole steps."""
     below = np.cumsum(negatives, axis=-1) - negatives / 2
     a = positives @ below.T / (positives[0].sum() * negatives[0].sum())
     a = np.clip(a, 1e-9, 1 - 1e-9)
@@ -49,7 +49,7 @@ def round_auc(negatives: IntArray, positives: IntArray) -> FloatArray:
 
 
 def is_broken(possible: IntArray) -> bool:
-    """Return whether some cells hold one to k - 1 rows in all that is possible."""
+    """Return whether some set of cells holds 1 to k - 1 rows in all possible counts."""
     held = possible @ SETS.T
     return bool(((held >= 1) & (held < LEAST)).all(axis=0).any())
 

@@ -2,15 +2,15 @@
 
 Run with ``python -m benchmarks.sizes``; name kernels to run only these. All settings were fixed
 before the first run: 2,000 samples per cell with seeds 0 to 1,999, two columns of independent
-normal numbers, for the AUC one and labels of which every other is 1; ``tied`` numbers are rounded
-to whole ones. Of every test three sizes are printed: by Wald's z (the sampling error and the normal
-law, as before version 0.3), by the null's variance and the normal law on any number of rows (as
-`scipy.stats` with ``method="asymptotic"``), and as `pairgossip.test` chooses. Samples that Wald's z
-cannot judge, and those without a value, count as not rejected. A size of `pairgossip.test` more
-than three standard errors above its level is marked.
+normal numbers (for the AUC, one column, and labels 0 and 1 in turn); ``tied`` numbers are rounded
+to whole ones. Three sizes are printed for every test: by Wald's z (the sampling error and the
+normal law, as before version 0.3), by the null's variance and the normal law on any number of rows
+(as `scipy.stats` with ``method="asymptotic"``), and as `pairgossip.test` chooses. Samples that
+Wald's z cannot judge, and those without a value, count as not rejected. A size of `pairgossip.test`
+more than three standard errors above its level is marked.
 
-Given the ties, the four rank correlations are functions of one number and have one p, so that
-their two right columns are the same; the left ones differ.
+Given the ties, the four rank correlations are functions of one number and have the same p, so that
+their two right columns agree; the left ones differ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AT_ONCE = 2**22
 
 
 class Judged(NamedTuple):
-    """p of many samples, by the three ways."""
+    """The p-values of many samples, by the three methods."""
 
     wald: FloatArray
     normal: FloatArray
@@ -49,7 +49,7 @@ def draw(n: int, is_tied: bool, seeds: range) -> FloatArray:
 
 
 def judge(rows: FloatArray, name: str) -> Judged:
-    """Return p of samples, shape (samples, 2, n); of the AUC every other row is of a class."""
+    """Return the p-values of samples, shape (samples, 2, n); for the AUC, classes alternate."""
     at_once = max(1, _AT_ONCE // rows.shape[-1] ** 2)
     parts = [_judge_part(rows[at : at + at_once], name) for at in range(0, len(rows), at_once)]
     return Judged(*map(np.concatenate, zip(*parts, strict=True)))
@@ -74,11 +74,11 @@ def _count(column: FloatArray) -> tuple[int, ...]:
     return tuple(np.unique(column, return_counts=True)[1].tolist())
 
 
-@cache  # the four correlations ask for the same
+@cache  # the four correlations share it
 def _test_order(
     score: float, first: tuple[int, ...], second: tuple[int, ...]
 ) -> tuple[float, float]:
-    """Return p by the null's variance and the normal law, and by the law that is chosen."""
+    """Return p by the null's variance and the normal law, and by the chosen law."""
     if min(len(first), len(second)) == 1:
         return 1.0, 1.0
     found = judge_order(score, first, second)
@@ -107,7 +107,7 @@ def _compare_classes(columns: FloatArray) -> tuple[FloatArray, FloatArray, Float
 
 
 def _compare_columns(rows: FloatArray, name: str) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return rank correlations, their sampling errors by what rows add, and S."""
+    """Return rank correlations, their sampling errors from the rows' influences, and S."""
     x, y = (np.sign(column[:, :, None] - column[:, None, :]) for column in rows.swapaxes(0, 1))
     n = rows.shape[-1]
     alike, first, second, both = (
@@ -130,7 +130,7 @@ def _compare_columns(rows: FloatArray, name: str) -> tuple[FloatArray, FloatArra
 
 
 def measure(name: str, n: int, is_tied: bool) -> str:
-    """Return a line with the three sizes at either level, in percent."""
+    """Return a line with the three sizes at both levels, in percent."""
     found = np.array(judge(draw(n, is_tied, range(SAMPLES)), name))
     parts = []
     for level in LEVELS:

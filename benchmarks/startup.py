@@ -1,7 +1,7 @@
-"""How long a user waits: help, the first picture in a fresh process with a warm cache.
+"""How long a user waits: for help, and for the first picture in a new process with a warm cache.
 
-And what first calls cost in a fresh process, in processor time: with an empty cache of compiled
-loops, and with a full one.
+Also the processor time of first calls in a new process, with an empty and with a full cache of
+compiled loops.
 
 Run with ``python -m benchmarks.startup``.
 """
@@ -22,7 +22,7 @@ PAIRGOSSIP = str(Path(sys.executable).with_name("pairgossip"))
 
 
 def command(*words: str) -> None:
-    """Run a command line in a process of its own."""
+    """Run a command line in a separate process."""
     subprocess.run([PAIRGOSSIP, *words], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -50,7 +50,7 @@ print(once(), once())
 
 
 class Times(NamedTuple):
-    """Seconds of a processor that one call takes."""
+    """Processor time of one call, in seconds."""
 
     cold: float
     """In a fresh process, with an empty cache of compiled loops."""

@@ -1,7 +1,7 @@
-"""Measures of the source: its size, its arrows, and how often it asks what something is.
+"""Measures of the source: its size, its arrows, and how often it tests types.
 
 ``python -m benchmarks.structure [FOLDER]`` measures another checkout's ``src`` in the same way;
-``--list`` also names every type test. Lines and files are reported, never goals.
+``--list`` also lists every type test. Lines and files are reported, but are never goals.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Arrows = dict[str, set[str]]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 PAPER = ("experiments", "theory/errata", "cli/reproduce.py", "cli/paper.py")
-"""Paths in the library, now or once, that are about the paper alone."""
+"""Present and former paths in the library that serve the paper alone."""
 PROBLEM_ENDINGS = ("Pairs", "Sets", "Means", "Averages", "Learning", "Problem", "Sample")
 PROBLEM_NAMES = ("PrivateSketch", "Private", "AtSites", "Sketched")
-"""With the endings: how classes are called whose instances an engine runs."""
+"""Names, besides those with the endings above, of classes whose instances an engine runs."""
 PROBLEM_SUBJECTS = ("problem", "pairs")
 """Names of variables and attributes that hold a problem."""
 PROTOCOL_CLASSES = (*("State", "Save", "Exchange", "Rounds", "ExchangeRuntime", "SumsProgram"),)
@@ -61,7 +61,7 @@ class Source:
 
     @cached_property
     def texts(self) -> dict[Path, str]:
-        """Return what is written in each file."""
+        """Return the text of each file."""
         return {file: file.read_text() for file in self.files}
 
     @cached_property
@@ -81,7 +81,7 @@ class Source:
 
     @cached_property
     def rooms(self) -> Arrows:
-        """Return which rooms each room imports; a file beside the rooms is one of its own."""
+        """Return which rooms each room imports; a file beside the rooms counts as a room."""
         rooms: defaultdict[str, set[str]] = defaultdict(set)
         for module, targets in self.arrows.items():
             rooms[self._room(module)] |= {self._room(target) for target in targets}
@@ -145,7 +145,7 @@ def measure(source: Source) -> None:
 
 
 def count_tokens(text: str) -> int:
-    """Count names, numbers, operators and texts; a formatted text counts once in every Python."""
+    """Count names, numbers, operators and strings; an f-string is one token in every version."""
     count = depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         name = tokenize.tok_name[token.type]
@@ -155,7 +155,7 @@ def count_tokens(text: str) -> int:
 
 
 def type_tests(source: Source) -> dict[str, list[str]]:
-    """Return where the library, without the paper, asks for the kind of a problem or a protocol."""
+    """Return where the library, without the paper, tests the kind of a problem or a protocol."""
     found: dict[str, list[str]] = {"problem": [], "protocol": []}
     for file, tree in source.trees.items():
         package, _, place = file.relative_to(source.folder).as_posix().partition("/")
@@ -168,7 +168,7 @@ def type_tests(source: Source) -> dict[str, list[str]]:
 
 
 def _kinds(node: ast.AST) -> Iterator[str]:
-    """Say of which kinds of test a node is one."""
+    """Yield the kinds of test that a node is."""
     classes, subject = _tested(node)
     if any(_is_problem(name) for name in classes) or subject in PROBLEM_SUBJECTS:
         yield "problem"
@@ -177,7 +177,7 @@ def _kinds(node: ast.AST) -> Iterator[str]:
 
 
 def _tested(node: ast.AST) -> tuple[list[str], str]:
-    """Return the classes that a node tests for, and whose attributes it looks for."""
+    """Return the classes that a node tests for, and the name whose attributes it tests."""
     match node:
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, kinds]):
             return [_last_name(one) for one in ast.walk(kinds)], ""
@@ -219,7 +219,7 @@ def _is_problem(name: str) -> bool:
 
 
 def floors(arrows: Arrows) -> int:
-    """Return how long the longest chain of imports is; a circle is one floor."""
+    """Return the length of the longest chain of imports; a cycle is one floor."""
     reached = {module: _reachable(module, arrows) for module in arrows}
     circle = {m: frozenset({m, *(o for o in reached[m] if m in reached[o])}) for m in arrows}
     heights: dict[frozenset[str], int] = {}
@@ -234,7 +234,7 @@ def floors(arrows: Arrows) -> int:
 
 
 def _private_functions_used_once(trees: dict[Path, ast.Module]) -> list[str]:
-    """Return private functions at the top of files whose names occur once beside `def`."""
+    """Return private functions at the top level whose names occur only once besides `def`."""
     found = []
     for tree in trees.values():
         uses = Counter(filter(None, map(_last_name, ast.walk(tree))))
@@ -262,7 +262,7 @@ def _is_package(module: str, modules: dict[str, ast.Module]) -> bool:
 
 
 def _imports(tree: ast.Module, modules: set[str]) -> set[str]:
-    """Return the modules that one imports anywhere, except for the type checker alone."""
+    """Return the modules that one imports anywhere, except imports for the type checker only."""
     found = set()
     for node in ast.walk(_without_type_checking(tree)):
         if isinstance(node, ast.ImportFrom) and node.module in modules:
@@ -284,7 +284,7 @@ def _without_type_checking(tree: ast.Module) -> ast.Module:
 
 
 def _circles(arrows: Arrows) -> tuple[list[list[str]], list[list[str]]]:
-    """Return groups that reach each other: a package with its own modules, and all others."""
+    """Return groups that import each other: a package with its own modules, and all others."""
     reached = {module: _reachable(module, arrows) for module in arrows}
     groups: defaultdict[str, set[str]] = defaultdict(set)
     for module, others in reached.items():

@@ -1,10 +1,10 @@
-"""By how much a study's frames, memory and start grow with the questions that were answered.
+"""How much a study's frames, memory and start grow with the questions that were answered.
 
     python -m benchmarks.study_growth --members 3 --questions 1000
 
-Members run in one process, over disks in memory. Prints after 100, 300, ... questions: bytes of
-the frame that a contact sends to one other member, seconds of a question at all members together,
-seconds and MiB (tracemalloc) of a start from what a member has saved, and how much that is.
+Members run in one process, on disks in memory. Prints after 100, 300, ... questions: bytes of the
+frame that a contact sends to one other member, seconds of a question at all members together,
+seconds and MiB (tracemalloc) of a start from what a member has saved, and the size of that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = (1, 100, 300, 1_000, 3_000, 10_000)
 
 
 def main() -> int:
-    """Ask one question after the other, and print what has grown."""
+    """Ask one question after the other, and print the sizes and times."""
     options = _options()
     nodes = found(options.members)
     print("questions  frame B  s/question  start s  start MiB  notes KiB  records  secrets")
@@ -49,7 +49,7 @@ def _print(nodes: list[Node], number: int, each: float) -> None:
 
 
 def _start(node: Node) -> tuple[float, float]:
-    """Return the seconds of a start, and the MiB that are held after another."""
+    """Return the seconds of a start, and the MiB that are held after another one."""
     began = time.perf_counter()
     _make(node)
     seconds = time.perf_counter() - began

@@ -1,13 +1,13 @@
-"""How soon real members of a study answer, what their memory grows by, and what a killed one costs.
+"""How soon real members of a study answer, how their memory grows, and what a killed one costs.
 
     python -m benchmarks.study_questions --peers 5 --questions 50 --kills 10
 
 Members are processes over TLS on this machine that accept by policy. Prints the seconds from `ask`
-to the result that all have signed, one question after the other, and what a peer's memory grows by
-and its record is; then the same of questions that are all asked at once while one peer is killed
-again and again. Every question is about a column of its own, unless there are fewer columns: then
-tables answer the others, with nothing sent but signatures. Ends with 1 if one is not answered, or
-by members in different words.
+to the result that all have signed, one question after the other, the growth of a peer's memory and
+the size of its record; then the same for questions that are all asked at once while one peer is
+killed repeatedly. Every question is about a different column, unless there are fewer columns: then
+tables answer the others, and only signatures are sent. Exits with 1 if one is not answered, or if
+results of members differ.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tests.study.real import Site, running, until
 
 PATIENCE = 600.0
 LOOKS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""After how many questions memory is looked at."""
+"""Numbers of questions after which memory is measured."""
 SETTLE = 2.0
-"""Seconds until a peer has given back what it does not need."""
+"""Seconds until a peer has released memory that it does not need."""
 SPEC = """\
 kernel = "auc"
 columns = ["{name}"]
@@ -43,7 +43,7 @@ died = [0, 1]
 
 
 def main() -> int:
-    """Measure, and return 1 if something is not answered."""
+    """Measure, and return 1 if a question is not answered."""
     options = _options()
     with (
         tempfile.TemporaryDirectory(prefix="pairgossip-study-") as above,
@@ -55,7 +55,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def _study(folder: Path, options: _Options) -> Iterator[Sequence[Site]]:
-    """Found a study, and run it."""
+    """Create a study, and run it."""
     names = [f"c{k}" for k in range(min(options.columns, options.questions) + options.together)]
     sites = []
     for k in range(options.peers):
@@ -88,7 +88,7 @@ def _policy(names: Sequence[str]) -> str:
 
 
 def _ask_in_a_row(sites: Sequence[Site], count: int, columns: int) -> None:
-    """Ask one question after the other, each of another member."""
+    """Ask one question after the other, each by another member."""
     time.sleep(SETTLE)
     times, memory, worked = [], sites[0].memory(), sites[0].work()
     print(f"{len(sites)} peers: memory of the first {memory / 1e6:.1f} MB at its start", flush=True)
@@ -112,7 +112,7 @@ def _ask_in_a_row(sites: Sequence[Site], count: int, columns: int) -> None:
 
 
 def _ask_at_once(sites: Sequence[Site], options: _Options) -> bool:
-    """Ask many at once, kill one peer again and again, and return whether all are answered."""
+    """Ask many at once, kill one peer repeatedly, and return whether all are answered."""
     chance = random.Random(7)
     victim, others = sites[-1], sites[:-1]
     began, asked = time.monotonic(), list[Asked]()

@@ -3,9 +3,9 @@
     python -m benchmarks.study_schedules --schedules 20000 --start-seed 1 --jobs 2
 
 Each schedule is a study of three to seven members, or eight after one has joined, on a virtual
-clock, with a bad time in which anything may fail and a good time in which every question must come
-to its end. What must hold is checked at every save and every frame. A seed that breaks is printed,
-and breaks again, event for event, whenever it is run.
+clock, with a phase in which anything may fail and a phase without faults in which every question
+must end. All conditions are checked at every save and every frame. A seed that fails is printed,
+and reproduces the failure event for event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.study.schedules import Report, run_schedule
 
 
 def run_one(seed: int) -> Report | str:
-    """Run one schedule; return its report, or what went wrong."""
+    """Run one schedule; return its report, or the error."""
     try:
         return run_schedule(seed)
     except Exception as problem:
@@ -27,7 +27,7 @@ def run_one(seed: int) -> Report | str:
 
 
 def main() -> int:
-    """Run the schedules; return 1 if one broke what must hold."""
+    """Run the schedules; return 1 if one violated a condition."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--schedules", type=int, default=20_000)
     add_options(parser)

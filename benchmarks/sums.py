@@ -1,13 +1,13 @@
-"""What real members of a study take to answer, and that nothing disturbs them.
+"""How long real members of a study take to answer, and that faults do not disturb them.
 
     python -m benchmarks.sums [auc] [many] [chaos] [learning]
 
 - auc: the AUC of 5 members with 50,000 rows each;
 - many: 32 members on this machine;
-- chaos: 5 members that are killed, frozen and parted meanwhile, of whom one leaves and one joins;
+- chaos: 5 members that are killed, frozen and cut off meanwhile, while one leaves and one joins;
 - learning: Breast Cancer Wisconsin dealt to 5 members, and how far their model is from the best.
 
-Each ends with an audit of all folders. Ends with 1 if one of them failed.
+Each ends with an audit of all folders. Exits with 1 if one of them failed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LONGEST = 300.0
 
 
 def main() -> int:
-    """Run what is asked for; return 1 if something is not as it must be."""
+    """Run the parts asked for; return 1 if one fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("what", nargs="*", choices=[*PARTS, []], help="all unless given")
     parser.add_argument("--peers", type=int, default=32, help="of 'many'")
@@ -55,7 +55,7 @@ def _run(
     faults: Faults | None = None,
     **more: int,
 ) -> Report[StudyAudit]:
-    """Deal rows to members who answer; print what there is to say."""
+    """Deal rows to members who answer; print the times and outcomes."""
     file = folder / "rows.csv"
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     lines = [",".join(columns), *(",".join(map(repr, row)) for row in rows)]
@@ -112,7 +112,7 @@ def _learning(folder: Path, options: argparse.Namespace) -> bool:
 
 
 def _loss(model: FloatArray) -> float:
-    """Return what a model makes of all cases, as members minimize it."""
+    """Return the loss of a model over all cases, as members minimize it."""
     features, labels = pg.datasets.breast_cancer_wisconsin()
     scores = features @ model
     margins = np.subtract.outer(scores[labels == 1], scores[labels == 0])
@@ -122,7 +122,7 @@ def _loss(model: FloatArray) -> float:
 def _spec(
     measure: str, columns: list[str], ranges: dict[str, tuple[float, float]], label: str = ""
 ) -> str:
-    """Write a specification."""
+    """Return the text of a specification."""
     lines = [measure, f"columns = {columns}", *([f'label = "{label}"'] if label else [])]
     return "\n".join([*lines, "[ranges]", *(f"{name} = {[*it]}" for name, it in ranges.items())])
 

@@ -1,11 +1,11 @@
-"""What hidden counts of several sites leave open of Harrell's concordance index.
+"""How wide the bracket of Harrell's concordance index is for hidden counts of several sites.
 
 Run with ``python -m benchmarks.survival_brackets``. All settings were fixed before the first run,
-but for the smallest sites, which came later: 5 sites of 200, 1,000 or 10,000 rows each, times
+except the smallest sites, which were added later: 5 sites of 200, 1,000 or 10,000 rows each, times
 exponential with a mean of 10 over the exponential of a normal risk, rows censored at even times up
 to 30; a table of 32 x 32 cells of risk and time (even risks from -4 to 4; times in equal ratios
 from .01 to 30, or even), and one of 64 x 64. Prints half of the bracket and the distance of the
-estimate from the value of the rows in sampling errors, means over draws, and how many of them
+estimate from the value of the rows in sampling errors, as means over draws, and how many draws
 `concordance` refuses. Exits with 1 if a bracket misses a value.
 """
 
@@ -46,7 +46,7 @@ def lay_cells(kind: str, count: int) -> list[pg.cells.Cells]:
 
 
 class Measured(NamedTuple):
-    """What one draw says of one table."""
+    """The results of one draw for one table."""
 
     width: float
     distance: float

@@ -3,10 +3,11 @@
 Run with ``python -m benchmarks.survival_coverage``. All settings but one were fixed before the
 first run: 1,000 samples per line and levels of 95 %; times of three laws, censored by exponential
 ones so that 20 or 60 % of the rows are; curves at the times that 90, 75, 50 and 25 % survive, and
-the simultaneous band at all times from its beginning to its end. For the indices a time is one of
-the law over the exponential of a normal risk, Uno's truncation is the time that a fifth of the rows
-are followed, and the truth is that of 2,000,000 rows. Where the band begins and ends was chosen
-after a first run: from the first event to the last it held 87 to 92 %.
+the simultaneous band at all times from its beginning to its end. For the indices, a time is one of
+the law over the exponential of a normal risk, Uno's truncation is the time for which a fifth of the
+rows are followed, and the truth is that of 2,000,000 rows. Where the band begins and ends was
+chosen after a first run, in which bands from the first event to the last held the truth 87 to 92 %
+of the time.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ SURVIVAL = (0.9, 0.75, 0.5, 0.25)
 LARGE, PARTS = 500_000, 4
 FOLLOWED = 0.2
 LIMITS = (0.93, 0.975)
-"""Shares of intervals that hold beyond which a line is marked."""
+"""Coverages below and above which a line is marked."""
 
 
 class Law(NamedTuple):
-    """Times as functions of the share that survives them, and back."""
+    """Times as functions of the share that survives them, and the inverse functions."""
 
     quantile: Callable[[FloatArray], FloatArray]
     survival: Callable[[FloatArray], FloatArray]
@@ -67,7 +68,7 @@ Seed = int | tuple[int, ...]
 
 
 class Rows(NamedTuple):
-    """Rows that are censored at times of their own."""
+    """Rows with their own times of censoring."""
 
     time: FloatArray
     event: FloatArray
@@ -94,7 +95,7 @@ def find_scale(law: Law, share: float, *, has_risk: bool) -> float:
 
 
 class Held(NamedTuple):
-    """How many intervals hold the truth, of those that there are."""
+    """Which of the known intervals hold the truth."""
 
     name: str
     holds: list[bool]
@@ -110,7 +111,7 @@ class Held(NamedTuple):
 
 
 def follow_curves(law: Law, scale: float, n: int, seeds: list[Seed]) -> list[Held]:
-    """Count the intervals and bands of curves that hold the law's."""
+    """Return which intervals and bands hold the law's curve."""
     times = law.quantile(np.array(SURVIVAL))
     points = [Held(f"S = {share}", []) for share in SURVIVAL]
     median, band = Held("median", []), Held("band", [])
@@ -129,18 +130,18 @@ def follow_curves(law: Law, scale: float, n: int, seeds: list[Seed]) -> list[Hel
 
 
 def holds_band(curve: Curve, law: Law) -> bool:
-    """Tell whether the band holds the law's curve, before and at all of its steps."""
+    """Return whether the band holds the law's curve, before and at all of its steps."""
     start, stop = curve.band_ends
     times = curve.table.times
     times = times[(times >= start) & (times <= stop)]
     truth, found = law.survival(times), curve.read(times)
-    # Between two steps the curve of the law falls: the band's lower end is nearest at the first.
+    # Between two steps the law's curve falls, and is closest to the band's lower end at the second.
     holds = (found.band_low <= truth).all() and (truth <= found.band_high).all()
     return bool(holds and (truth[1:] >= found.band_low[:-1]).all())
 
 
 class Question(NamedTuple):
-    """A concordance index, and what it is in the population."""
+    """A concordance index, and its value in the population."""
 
     name: str
     options: dict[str, Any]
@@ -148,7 +149,7 @@ class Question(NamedTuple):
 
 
 def ask_indices(law: Law, scale: float) -> list[Question]:
-    """Return both indices with their values of many rows."""
+    """Return both indices with their values for many rows."""
     large = [draw(law, scale, LARGE, 1_000_000 + at, has_risk=True) for at in range(PARTS)]
     last = float(np.quantile(large[0].time, 1 - FOLLOWED))
     found = []
@@ -162,7 +163,7 @@ def ask_indices(law: Law, scale: float) -> list[Question]:
 def follow_indices(
     questions: list[Question], law: Law, scale: float, n: int, seeds: list[Seed]
 ) -> list[Held]:
-    """Count the intervals of concordance indices that hold the population's."""
+    """Return which intervals of concordance indices hold the population's value."""
     found = [Held(one.name, []) for one in questions]
     for seed in seeds:
         rows = draw(law, scale, n, seed, has_risk=True)

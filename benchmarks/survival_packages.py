@@ -1,12 +1,12 @@
 """How far curves, tests and concordance indices are from those of lifelines and scikit-survival.
 
-Run with ``python -m benchmarks.survival_packages`` where both are installed. They are no part of
-the development environment: lifelines 0.30 needs a pandas before 3, and scikit-survival 0.28 a
-package without wheels for Python 3.13. Draws 300 samples of 4 to 39 rows as the tests do, with ties
-of events and censorings, and prints the largest difference of each figure. Medians are compared
-with those of exact fractions, since a rounded product may miss 1/2; Uno's index where no event and
-censoring have the same time, since scikit-survival weighs by the share followed after it. Exits
-with 1 if a figure differs by 1e-9 or more.
+Run with ``python -m benchmarks.survival_packages`` where both are installed. They are not in the
+development environment: lifelines 0.30 needs a pandas before 3, and scikit-survival 0.28 a package
+without wheels for Python 3.13. Draws 300 samples of 4 to 39 rows as the tests do, with ties of
+events and censorings, and prints the largest difference of each figure. Medians are compared with
+those of exact fractions, since a rounded product may miss 1/2; Uno's index is compared where no
+event and censoring have the same time, since scikit-survival weights by the share followed after an
+event. Exits with 1 if a figure differs by 1e-9 or more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST, FOLLOWED = 1e-9, 0.8
 
 
 def find_median(time: FloatArray, event: FloatArray) -> float:
-    """Return the first time that at most half survive, by exact fractions."""
+    """Return the first time that at most half survive, in exact fractions."""
     share = Fraction(1)
     for one in np.unique(time):
         share *= 1 - Fraction(int(event[time == one].sum()), int((time >= one).sum()))
@@ -38,7 +38,7 @@ def find_median(time: FloatArray, event: FloatArray) -> float:
 
 
 def compare_curves(time: FloatArray, event: FloatArray) -> Iterator[tuple[str, Any, Any]]:
-    """Yield shares, ends of intervals and medians, each beside another's."""
+    """Yield shares, ends of intervals and medians, each with the value of another package."""
     from lifelines import KaplanMeierFitter
     from sksurv.nonparametric import kaplan_meier_estimator
 
@@ -56,7 +56,7 @@ def compare_curves(time: FloatArray, event: FloatArray) -> Iterator[tuple[str, A
 def compare_tests(
     time: FloatArray, event: FloatArray, group: FloatArray
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield statistics of groups that are all at risk at an event, beside lifelines'."""
+    """Yield statistics of groups that are all at risk at an event, with those of lifelines."""
     from lifelines.statistics import multivariate_logrank_test
 
     for kind, weighting in (("log-rank", None), ("gehan", "wilcoxon")):
@@ -73,7 +73,7 @@ def compare_tests(
 def compare_indices(
     time: FloatArray, event: FloatArray, risk: FloatArray
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield both indices beside those of the others."""
+    """Yield both indices with those of the other packages."""
     from lifelines.utils import concordance_index
     from sksurv.metrics import concordance_index_censored, concordance_index_ipcw
 

@@ -3,11 +3,11 @@
     python -m benchmarks.swarm_chaos --kills 1000
     python -m benchmarks.swarm_chaos --peers 64 --rate 1 --kills 0 --seconds 160
 
-Each peer is a process of its own. Where peers are parted, all their connections lead through a
+Each peer is a separate process. Where the network is partitioned, all connections go through a
 relay in this process. Only kills of peers that have exchanged since their start are counted. They
-follow each other as fast as peers start again and exchange: most of the time is what starting a
-process costs. Prints what a swarm costs and how near it came; ends with 1 if anything was lost or
-doubled.
+follow each other as fast as peers start again and exchange: most of the time is spent on starting
+processes. Prints the costs of a swarm and the errors of its estimates; exits with 1 if anything was
+lost or duplicated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pairgossip.swarm.running import SwarmOptions, run_swarm
 
 BETWEEN_LINES = 10.0
 SECONDS_PER_KILL = 0.4
-"""How fast they come if nothing is said; a machine that cannot start peers as fast takes longer."""
+"""Seconds per kill by default; a machine that starts peers more slowly takes longer."""
 PART_IN_CHAOS = 0.75
 SHORTEST = 30.0
 KILLS_PER_FREEZE, KILLS_PER_PARTITION = 5, 20

@@ -1,11 +1,11 @@
-"""How wide brackets are at agreed thresholds, by where these are among the cells.
+"""How wide brackets are at agreed thresholds, by the placement of these among the cells.
 
     python -m benchmarks.threshold_edges
 
 Sites count scores in blocks of cells. "inside" leaves the cells as they are, "nearest" moves the
-nearest edge to each threshold, and "tree" is `Cells.at`, which lets the first halvings be there.
+nearest edge to each threshold, and "tree" is `Cells.at`, which places the first halvings there.
 Printed are mean widths of the brackets of sensitivity and specificity, the larger of those at all
-thresholds, and of the AUC, and the misses of all brackets, of which there must be none.
+thresholds, and of the AUC, and the number of brackets that miss the value, which must be 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PLACEMENTS = ("inside", "nearest", "tree")
 
 
 def draw_risks(random: np.random.Generator, rows: int) -> FloatArray:
-    """Draw probabilities of a rare outcome, and outcomes by them: 8 % have it, the AUC is 0.77."""
+    """Draw risks of a rare outcome, and outcomes with these risks: 8 % have it, the AUC is 0.77."""
     risk = 1 / (1 + np.exp(2.9 - 1.2 * random.normal(size=rows)))
     return np.column_stack([risk, random.random(rows) < risk])
 
@@ -38,7 +38,7 @@ LAWS: dict[str, tuple[Callable[[np.random.Generator, int], FloatArray], pg.cells
 
 
 def place(cells: pg.cells.Cells, placement: str) -> pg.cells.Cells:
-    """Return the cells with the thresholds among their edges."""
+    """Return the cells after placing the thresholds among them."""
     if placement == "tree":
         return cells.at(*THRESHOLDS)
     edges = cells.lay().places.copy()
@@ -62,7 +62,7 @@ def measure(study: Sequence[FloatArray], cells: pg.cells.Cells, least: int) -> l
     ]
     brackets = [*(one.bracket for pair in found for one in pair), curve.auc.bracket]
     values = [*(one for pair in exact for one in pair), float(pg.exact(scores, "auc", labels=died))]
-    is_all = summed.rows == len(scores)  # else it is of the sites that fill both classes
+    is_all = summed.rows == len(scores)  # otherwise it is that of the sites that fill both classes
     missed = sum(
         not low - 1e-9 <= value <= high + 1e-9
         for (low, high), value in zip(brackets, values, strict=True)

@@ -35,6 +35,6 @@ def alternate(
 
 
 def row(*cells: str) -> str:
-    """Lay one line of a table out."""
+    """Return one line of a table."""
     widths = (52, 14, 14, 10, 10)
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=False))

@@ -1,8 +1,8 @@
 """The baseline: the paper's algorithms transcribed line by line into NumPy.
 
-As one would write them with some care: arrays updated in place, the kernel called once per
-iteration on all nodes (or, asynchronously, on each of the two nodes touched), one edge drawn per
-iteration from a plain list.
+They are written with some care: arrays are updated in place, the kernel is called once per
+iteration on all nodes (or, asynchronously, on each of the two nodes touched), and one edge is drawn
+per iteration from a plain list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rng = np.random.Generator
 
 
 def gosta_sync(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> Array:
-    """Algorithm 1, as printed."""
+    """Run Algorithm 1, as printed."""
     y, z = x.copy(), np.zeros(len(x))
     for t in range(1, steps + 1):
         z *= (t - 1) / t
@@ -31,7 +31,7 @@ def gosta_sync(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> 
 
 
 def u1_gossip(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> Array:
-    """U1-gossip."""
+    """Run U1-gossip."""
     y, z = x.copy(), np.zeros(len(x))
     for t in range(1, steps + 1):
         i, j = edges[rng.integers(len(edges))]
@@ -42,7 +42,7 @@ def u1_gossip(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> A
 
 
 def u2_gossip(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> Array:
-    """U2-gossip."""
+    """Run U2-gossip."""
     first, second, z = x.copy(), x.copy(), np.zeros(len(x))
     for t in range(1, steps + 1):
         z *= (t - 1) / t
@@ -55,7 +55,7 @@ def u2_gossip(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> A
 
 
 def gosta_async(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) -> Array:
-    """GoSta-async; touches the two nodes of each exchange only."""
+    """Run GoSta-async, which changes only the two nodes of each exchange."""
     y, z, picks = x.copy(), np.zeros(len(x)), np.zeros(len(x))
     for _ in range(steps):
         i, j = edges[rng.integers(len(edges))]
@@ -70,7 +70,7 @@ def gosta_async(x: Array, kernel: Kernel, edges: Edges, steps: int, rng: Rng) ->
 def dual_averaging_sync(
     x: Array, labels: Array, edges: Edges, steps: int, rng: Rng, scale: float = 1e-3
 ) -> Array:
-    """Algorithm 2 with the logistic AUC loss, corrected in sign; every node, every iteration."""
+    """Run Algorithm 2 with the logistic AUC loss, corrected in sign, which changes every node."""
     y, held_labels = x.copy(), labels.copy()
     z, theta, mean = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
     for t in range(1, steps + 1):
@@ -90,7 +90,7 @@ def dual_averaging_async(
     x: Array, labels: Array, probabilities: Array, edges: Edges, steps: int, rng: Rng,
     scale: float = 1e-3,
 ) -> Array:  # fmt: skip
-    """Algorithm 3 with the logistic AUC loss, repaired; touches two nodes only."""
+    """Run Algorithm 3 with the logistic AUC loss, corrected, which changes only two nodes."""
     y, held_labels = x.copy(), labels.copy()
     z, theta, mean = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
     picks = np.zeros(len(x))
@@ -111,7 +111,7 @@ def dual_averaging_async(
 
 
 def averaging(x: Array, edges: Edges, steps: int, rng: Rng) -> Array:
-    """Gossip averaging of vectors, one row per node."""
+    """Average vectors by gossip, one row per node."""
     z = x.copy()
     for _ in range(steps):
         i, j = edges[rng.integers(len(edges))]

@@ -1,11 +1,12 @@
 """How often the intervals of calibration hold the truth of the population.
 
-Run with ``python -m benchmarks.validation_coverage``. All settings were fixed before the first
-run: levels of 95 %, three laws, 30 % and 5 % outcomes, 50, 200 and 1,000 rows of which at least two
-are of either class, and the same rows read as they are, and in 64 cells that are even on the logit
-scale. Logits of outcomes are normal. Truths are computed from the laws, at 20,000 quantiles. After
-a first run, in which intervals in the large held 91 % of the time where the slope was not 1, their
-error became that of a sandwich, and scaled Brier scores got intervals that end below 1.
+Run with ``python -m benchmarks.validation_coverage``. All settings were fixed before the first run:
+levels of 95 %, three laws, 30 % and 5 % outcomes, 50, 200 and 1,000 rows with at least two of each
+class, and the same rows read as they are and in 64 cells that are even on the logit scale. Logits
+of outcomes are normal. Truths are computed from the laws, at 20,000 quantiles. Two things were
+changed after a first run, in which intervals of calibration in the large held 91 % of the time
+where the slope was not 1: their error is now that of the sandwich formula, and intervals of scaled
+Brier scores end below 1.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ LEVEL, QUANTILES, SPREAD = 0.95, 20_000, 1.2
 CELLS = pg.cells.Logit(1e-4, 64)
 SOURCES = ("rows", "cells")
 FEWEST = 0.93
-"""Share of intervals that hold below which one is marked."""
+"""Coverage below which a line is marked."""
 LAWS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "calibrated": lambda x: x,
     "too high, too far apart": lambda x: 1.5 * x + 1,
     "too high in the middle": lambda x: x + np.exp(-((x + 1) ** 2)),
 }
-"""The logit of the score, by the logit of the outcome."""
+"""The logit of the score as a function of the logit of the outcome."""
 
 
 class Population(NamedTuple):
-    """Outcomes with these logits, and the numbers of a calibration."""
+    """Logits of outcomes, and the true values of a calibration."""
 
     mean: float
     numbers: dict[str, float]
 
 
 def find_population(law: Callable[[FloatArray], FloatArray], share: float) -> Population:
-    """Return where logits of outcomes are if so many have it, and what is true there."""
+    """Return the logits of outcomes with this prevalence, and the true values."""
     from scipy import stats
 
     normal = SPREAD * stats.norm.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES)
@@ -71,7 +72,7 @@ def find_population(law: Callable[[FloatArray], FloatArray], share: float) -> Po
 
 
 def read(source: str, scores: FloatArray, outcomes: FloatArray) -> Calibration:
-    """Return the calibration of rows, or of counts in cells."""
+    """Return the calibration of the rows, or of their counts in cells."""
     if source == "rows":
         return read_calibration(Scores.of_rows(scores, outcomes, np.ones(len(scores))), LEVEL)
     counted = pg.summarize(scores, "auc", labels=outcomes, classes=[0, 1], cells=CELLS)
@@ -79,7 +80,7 @@ def read(source: str, scores: FloatArray, outcomes: FloatArray) -> Calibration:
 
 
 def follow(name: str, source: str, n: int, share: float, samples: int) -> str:
-    """Return the shares of intervals that hold, of samples of one size."""
+    """Return the coverage of intervals over samples of one size."""
     law, held = LAWS[name], dict[str, list[bool | None]]()
     mean, truths = find_population(law, share)
     at = [list(LAWS).index(name), n, SHARES.index(share)]  # the same rows from every source
@@ -101,7 +102,7 @@ def follow(name: str, source: str, n: int, share: float, samples: int) -> str:
 
 
 def describe(held: list[bool | None]) -> str:
-    """Return the share of intervals that hold, marked where it is low, and of those there are."""
+    """Return the coverage, marked where it is low, and the share of known intervals."""
     known = [one for one in held if one is not None]
     if not known:
         return "none"

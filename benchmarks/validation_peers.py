@@ -1,11 +1,11 @@
-"""Six real peers validate a score: how long it takes, and that their page follows from the counts.
+"""Six real peers validate a score: the time it takes, and whether their page follows from counts.
 
     python -m benchmarks.validation_peers [--rows 50000] [--page result.html]
 
 Each peer is a process with its own rows: probabilities of a rare outcome, in two groups. Printed
-are the seconds from the question to the result that all have signed at all of them; how many
-figures of the published file are computed anew from its counts; and how many of them hold what
-`pg.validate` says of all rows together. Ends with 1 if one does not.
+are the seconds from the question until all peers have the result that all have signed; how many
+figures of the published file are recomputed from its counts; and how many of their brackets hold
+the values of `pg.validate` for all rows together. Exits with 1 if one does not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pairgossip.validation import validate
 PEERS = 6
 LONGEST = 300.0
 GOAL = 15.0
-"""Seconds on a quiet machine."""
+"""Seconds from the question to the result on an idle machine."""
 THRESHOLDS = (0.05, 0.1, 0.2)
 SPEC = f"""
 report = "validation"
@@ -49,11 +49,11 @@ risk = [0, 1]
 died = [0, 1]
 """
 _SLACK = 1e-9
-"""Rounding of a bracket."""
+"""Rounding error allowed at a bracket's ends."""
 
 
 def draw_rows(rows: int, seed: int = 0) -> FloatArray:
-    """Draw risks that are a little too extreme, outcomes and groups."""
+    """Draw risks that are slightly too extreme, outcomes and groups."""
     rng = np.random.default_rng(seed)
     sex = rng.integers(0, 2, rows)
     logit = rng.normal(-2.6, 1.1, rows)
@@ -62,7 +62,7 @@ def draw_rows(rows: int, seed: int = 0) -> FloatArray:
 
 
 def list_brackets(figures: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield every number that has a bracket, by its place."""
+    """Yield every number that has a bracket, with its path."""
     if isinstance(figures, list):
         figures = {str(number): one for number, one in enumerate(figures)}
     if not isinstance(figures, Mapping):
@@ -75,7 +75,7 @@ def list_brackets(figures: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[s
 
 
 def compare(told: Any, rows: FloatArray) -> tuple[int, list[str]]:
-    """Return how many numbers hold those of all rows in their brackets, and those that do not."""
+    """Return how many brackets hold the values of all rows, and those that do not."""
     risk, died, sex = rows.T
     groups = np.array(["f", "m"])[sex.astype(int)]
     exact = validate(risk, died, by=groups, thresholds=THRESHOLDS).to_dict()
@@ -95,7 +95,7 @@ def compare(told: Any, rows: FloatArray) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Run the peers and look at what they publish; return 1 if something is not as it must be."""
+    """Run the peers and check what they publish; return 1 if a check fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=50_000, help="of each peer")
     parser.add_argument("--page", type=Path, help="where to write the page")

@@ -1,4 +1,4 @@
-"""How many updates a viewer gets in a second, and how heavy they are, by number of nodes.
+"""How many updates a viewer gets per second, and how large they are, by number of nodes.
 
 Run with ``python -m benchmarks.watch``. One viewer reads a running simulation for a few seconds
 from a real server; goal: at least 10 updates a second at 1,000 nodes.
@@ -38,7 +38,7 @@ def watched(client: httpx.Client, nodes: int, speed: str) -> tuple[int, int, int
             frame = next(lines)
             if '"status":"running"' not in frame:
                 continue
-            began = began or time.perf_counter()  # compiled by now
+            began = began or time.perf_counter()  # now compiled
             if time.perf_counter() - began > SECONDS:
                 break
             updates, size = updates + 1, size + len(frame)
