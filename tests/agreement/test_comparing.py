@@ -25,7 +25,7 @@ CELLS = pg.cells.Whole(0, 40)
 
 
 class Sites:
-    """Rows of several sites whose scores are whole numbers, so that cells are exact."""
+    """Rows of several sites with whole numbers as scores, for which cells are exact."""
 
     def __init__(self, seed: int, sizes: list[int]) -> None:
         random = np.random.default_rng(seed)
@@ -116,7 +116,7 @@ def test_other_statistics_have_other_scales(kernel: str, scale: str) -> None:
 
 
 def separate(sizes: tuple[int, int]) -> pg.Summary:
-    """A site whose classes do not overlap: its AUC is 1."""
+    """Make the summary of a site whose classes do not overlap: its AUC is 1."""
     scores, died = np.repeat([5, 30], sizes), np.repeat([0, 1], sizes)
     return pg.summarize(scores, "auc", labels=died, cells=CELLS, classes=[0, 1])
 

@@ -1,4 +1,4 @@
-"""Formulas of random effects, against statsmodels and written out."""
+"""Formulas of random effects, against statsmodels and formulas written out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_weighted_means_are_those_of_statsmodels(n: int, tau: float) -> None:
 
 
 def test_tau_is_cut_off_and_not() -> None:
-    """The cases above have both, so that they can fail on either."""
+    """The cases above have both, so that each can be tested."""
     taus = [pool_by_errors(*draw(seed, 6, 0.2)).tau for seed in range(5)]
     assert min(taus) == 0 < max(taus)
 
@@ -64,7 +64,7 @@ def test_equal_weights_by_hand() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_values_that_are_all_the_same(method: str) -> None:
-    """Their spread says that the mean is certain; the sites' own errors know better."""
+    """Their spread suggests that the mean is certain; the sites' own errors do not."""
     found = METHODS[method](np.full(4, 1.5), np.full(4, 0.04))
     assert (found.mean, found.tau, found.i_squared, found.q_p) == (1.5, 0, 0, 1)
     assert found.error == pytest.approx(0.1)

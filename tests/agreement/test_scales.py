@@ -52,7 +52,7 @@ def test_half_a_row() -> None:
 
 
 def test_a_centered_logit_has_little_bias() -> None:
-    """Of shares of 40 rows, 0.85 in truth: the plain logit lies too far out on average."""
+    """The plain logit of shares of 40 rows with a true share of 0.85 is too large on average."""
     shares = np.random.default_rng(0).binomial(40, 0.85, 4000) / 40
     shares = shares[shares < 1]
     truth = math.log(0.85 / 0.15)

@@ -25,7 +25,7 @@ def h(nodes: IntArray, held: IntArray) -> FloatArray:
 
 
 def exchanges(per_iteration: int = 1) -> Iterator[PairArray]:
-    """The edges that a transcription with the same seed draws."""
+    """Yield the edges that a transcription with the same seed draws."""
     rng = np.random.default_rng(0)
     for _ in range(STEPS):
         yield np.array([GRAPH.edges[rng.integers(GRAPH.edge_count)] for _ in range(per_iteration)])
@@ -48,7 +48,7 @@ def test_the_transcription(algorithm: Any) -> None:
 
 
 def test_gosta_sync_as_in_the_proofs_is_one_shift_away() -> None:
-    """Exchanging first on one more edge, then updating: the same sequence of operations."""
+    """An additional first exchange, and then updates first, is the same sequence of operations."""
     pairs = list(exchanges())
     printed = gosta_sync.init(GRAPH.n, 1)
     proofs = gosta_sync.init(GRAPH.n, 1)
@@ -57,7 +57,7 @@ def test_gosta_sync_as_in_the_proofs_is_one_shift_away() -> None:
         proofs = gosta_sync.step(proofs, pair, h, order="exchange-first")
     np.testing.assert_array_equal(printed.held, proofs.held)
     assert not np.allclose(printed.z, proofs.z)
-    # Both average the same values of h but for the first (own pairs) and the last.
+    # Both average the same values of h except the first (own pairs) and the last.
     t = STEPS
     own = h(np.arange(GRAPH.n), np.arange(GRAPH.n))
     last = h(np.arange(GRAPH.n), proofs.held)

@@ -44,7 +44,7 @@ def bent(move: float, clip: float) -> float:
 
 
 def transcribe_gosta(table: FloatArray, graph: Graph) -> tuple[list[float], int]:
-    """Clipped GoSta with all that a node has seen in lists; how often one gave in, too."""
+    """Run clipped GoSta with all seen values in lists; return also how often a node gave in."""
     n, degrees = len(table), np.bincount(graph.edges.ravel())
     held, z = list(range(n)), [0.0] * n
     seen: list[list[float]] = [[] for _ in range(n)]
@@ -210,7 +210,7 @@ def test_a_liar_does_ten_times_less_harm(method: str, attack: str) -> None:
     data, graph = np.random.default_rng(5).normal(size=64), pg.graphs.torus(8, 8)
     faults = pg.Faults(liars=[9], attack=attack)
     medians, kernel = [], "gini" if method == "gosta" else "variance"
-    # Without protection the harm grows with time: a short run shows it, and need not be compiled.
+    # Without protection the error grows with time: a short run shows it, and need not be compiled.
     for name, iterations, engine in (
         (method, 10_000, "plain"),
         (f"clipped-{method}", 200_000, "auto"),

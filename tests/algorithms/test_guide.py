@@ -1,4 +1,4 @@
-"""docs/add-an-algorithm.md, followed to the letter: outside the package, and in a copy of it."""
+"""docs/add-an-algorithm.md, followed exactly: outside the package, and in a copy of it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DIFF = re.compile(r"^( *)```diff\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 
 
 def block(marker: str) -> str:
-    """The code that the guide gives under a remark."""
+    """Return the code that the guide gives under a comment."""
     (found,) = re.findall(rf"<!-- {marker} -->\n```python\n(.*?)```", GUIDE, re.DOTALL)
     return str(found)
 
@@ -60,7 +60,7 @@ def registered() -> Iterator[None]:
 
 
 def transcription(H: FloatArray, seed: int, iterations: int) -> FloatArray:
-    """The same by hand: all pair values in a table, one node after the other."""
+    """Run the guide's method by hand: all pair values in a table, one node after the other."""
     held, z = list(range(len(H))), np.zeros(len(H))
     (exchanges,) = Schedule(GRAPH, "uniform-edges", child(root_seed(seed), 0)).draw(iterations)
     for t, (i, j) in enumerate(exchanges.tolist(), start=1):
@@ -133,7 +133,7 @@ def test_privacy_works() -> None:
 
 def test_what_it_sends_is_counted() -> None:
     run = estimated(iterations=50)
-    # One observation and one averaged number, either way, 8 bytes each.
+    # One observation and one averaged number in each direction, 8 bytes each.
     assert (run.messages[-1], run.bytes[-1]) == (100, 1600)
 
 

@@ -51,7 +51,7 @@ def test_any_unit_of_the_weights_gives_the_same() -> None:
 
 
 def test_sums_change_by_updates_only() -> None:
-    """Averaging conserves both sums over the network: all weight there is was added by picks."""
+    """Averaging conserves both sums over the network: all weight was added by picks."""
     weights = weighted_gosta.weights(GRAPH.pick_probabilities())
     picks = np.bincount(EDGES.ravel(), minlength=GRAPH.n)
     assert final(weights).mass[:, -1].sum() == pytest.approx(picks @ weights, rel=1e-13)
