@@ -19,9 +19,9 @@ def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that commands write, left undrawn: to draw one takes a second.
+    """Collect the figures that commands write, undrawn, since drawing one takes a second.
 
-    For tests of what is in a figure and of where it goes; others look at the pixels.
+    Tests of the contents of figures and of their files use this; others check the pixels.
     """
     written: list[Figure] = []
 
@@ -35,7 +35,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 @pytest.fixture
 def incomes(tmp_path: Path) -> Path:
-    """A file of 20 rows: numbers in income and age, text in class, numbers in grade."""
+    """Write a file of 20 rows: numbers in income and age, text in class, numbers in grade."""
     random = np.random.default_rng(5)
     income, age = random.lognormal(size=20).round(4), random.integers(20, 70, 20)
     rows = [
@@ -49,7 +49,7 @@ def incomes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def single(tmp_path: Path) -> Path:
-    """A file of 12 rows with one column."""
+    """Write a file of 12 rows with one column."""
     file = tmp_path / "single.csv"
     file.write_text("value\n" + "".join(f"{k * k}\n" for k in range(12)))
     return file

@@ -1,4 +1,4 @@
-"""Rows of two sites that tests of `summarize` and `answer` count."""
+"""Rows of two sites that are counted in tests of `summarize` and `answer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at figures."""
+"""Checks of figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.image import imread
 
 
 def is_drawn(path: Path, *, at_least: tuple[int, int] = (600, 400)) -> bool:
-    """Tell whether a PNG file is large enough and shows something on its background."""
+    """Return whether a PNG file is large enough and not blank."""
     pixels = np.asarray(imread(path))[..., :3]
     height, width = pixels.shape[:2]
     sample = (pixels[::4, ::4] * 255).astype(np.int64) @ [1 << 16, 1 << 8, 1]

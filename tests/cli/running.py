@@ -1,4 +1,4 @@
-"""Running commands inside the tests' own process, and for real."""
+"""Commands run in the tests' own process, or in separate ones."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _assembled: dict[object, ArgumentCollection] = {}
 
 
 def _assemble_once(self: App, **options: Any) -> ArgumentCollection:
-    """The arguments of a command, of which the library keeps nothing for a second call.
+    """Assemble a command's arguments, which the library does not keep for a second call.
 
-    A user's process parses once; the tests parse a thousand times, and nine tenths of the time
-    would go to reading the same signatures.
+    A user's process parses once; the tests parse a thousand times, and would spend nine tenths of
+    the time on reading the same signatures.
     """
     key = self.default_command, frozenset(options.items())
     if key not in _assembled:
         _assembled[key] = _assemble(self, **options)
-    for argument in _assembled[key]:  # forget what the call before has left
+    for argument in _assembled[key]:  # forget what the previous call has left
         argument.tokens = []
         argument.value = UNSET
         argument._marked_converted = argument._mark_converted_override = False
@@ -37,14 +37,14 @@ def _assemble_once(self: App, **options: Any) -> ArgumentCollection:
 
 @contextmanager
 def assembled_once() -> Iterator[None]:
-    """Assemble the arguments of a command only if that was never done here."""
+    """Assemble the arguments of a command only once in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(App, "assemble_argument_collection", _assemble_once)
         yield
 
 
 def main(tokens: Sequence[str]) -> int:
-    """The command line, faster from the second call on."""
+    """Run the command line, faster from the second call on."""
     with assembled_once():
         return cli.main(tokens)
 
@@ -81,7 +81,7 @@ class CommandLine:
 
 
 def run_really(*tokens: object, cwd: Path | None = None) -> Answer:
-    """Run the command line in a process of its own."""
+    """Run the command line in a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", "import sys; from pairgossip.cli import main; sys.exit(main())"]
         + [str(token) for token in tokens],

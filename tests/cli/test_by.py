@@ -1,4 +1,4 @@
-"""Groups that are compared on the command line: the tables of Python's front doors."""
+"""Groups that are compared on the command line, with the same tables as in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of all choices names what the registries hold, no more and no less."""
+"""The page of all choices names exactly what the registries hold."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ REGISTRIES: list[tuple[str, int, Iterable[str]]] = [
     ("engine", 0, {*ENGINES, *minimize.DESCENT_ENGINES}),
     ("against", 0, AGAINST),
 ]
-"""An argument, which of its rows, and all names there are (and other names that the row has)."""
+"""An argument, the number of its row, and all names (and additional names of the row)."""
 
 
 def rows() -> list[tuple[list[str], str, str]]:
-    """Return the arguments and options of each row, its choices, and what is so unless given."""
+    """Return the arguments and options of each row, its choices, and its default."""
     found = ROW.findall(PAGE.read_text(encoding="utf-8"))
     return [(QUOTED.findall(first), choices, default) for first, choices, default in found]
 

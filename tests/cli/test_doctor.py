@@ -1,4 +1,4 @@
-"""`pairgossip doctor`: what it finds on a machine as it is, and where something is made wrong."""
+"""`pairgossip doctor`: what it reports on this machine as it is, and after something is broken."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_it_says_where_tests_have_run(
 
 
 def test_every_extra_is_known_and_complete() -> None:
-    """The words of each extra are of one that exists, and what it needs was read whole."""
+    """Each described extra exists, and its requirements were read completely."""
     needed = installation._requirements()
     lines = [line for line in metadata.requires("pairgossip") or [] if "extra ==" in line]
     for extra in installation.EXTRAS:
@@ -92,7 +92,7 @@ def test_a_library_that_is_missing_or_old(cli: CommandLine, monkeypatch: Any) ->
 
     monkeypatch.setattr(installation, "version", version)
     code, found = look(cli)
-    assert code == 0  # whoever needs no figures is not stopped
+    assert code == 0  # users who need no figures are not stopped
     assert "scipy missing or too old" in found["Extra lab"]["sentence"]
     assert found["Extra lab"]["advice"].endswith("pip install 'pairgossip[lab]'.")
     assert "scipy and uvicorn" in found["Extra watch"]["sentence"]

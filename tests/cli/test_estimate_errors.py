@@ -10,7 +10,7 @@ from .running import CommandLine
 
 @pytest.fixture(autouse=True)
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every mistake here is found before the first exchange."""
+    """Fail if a run starts: every mistake here is found before the first exchange."""
 
     def refuse(*_: object) -> None:
         raise AssertionError("the run has started")
@@ -150,6 +150,6 @@ def test_a_missing_library_is_known_beforehand(
     tokens: list[str],
 ) -> None:
     module = "matplotlib.figure" if library == "matplotlib" else library
-    monkeypatch.setitem(sys.modules, module, None)  # Python's own way to say: not installed
+    monkeypatch.setitem(sys.modules, module, None)  # how Python marks a module as not installed
     message = cli.error("estimate", single, "--kernel", "gini", *tokens, code=1)
     assert f"needs {library}, which is not installed: pip install 'pairgossip[lab]'." in message

@@ -23,7 +23,7 @@ SITES = ["north", "east", "south", "west", "east", "east", "south"] * 3
 
 @pytest.fixture
 def shops(tmp_path: Path) -> Path:
-    """A file of 21 rows at four sites: 3 at north, 9 at east, 6 at south, 3 at west."""
+    """Write a file of 21 rows at four sites: 3 at north, 9 at east, 6 at south, 3 at west."""
     income = np.random.default_rng(6).lognormal(size=len(SITES)).round(4)
     rows = [
         f"{value},{site},{number % 4},{'rich' if value > 1 else 'poor'}"
@@ -35,7 +35,7 @@ def shops(tmp_path: Path) -> Path:
 
 
 def square(folder: Path, *names: str) -> Path:
-    """A cycle of named nodes in a file."""
+    """Write a cycle of named nodes to a file."""
     file = folder / "square.txt"
     following = (*names[1:], names[0])
     file.write_text("".join(f"{a} {b}\n" for a, b in zip(names, following, strict=True)))
@@ -117,7 +117,7 @@ def test_nodes_of_a_file_are_found_by_their_names(
     again = pg.load(save)
     assert isinstance(again, pg.Run)
     assert again.sites.names == pg.Graph.load(file).names
-    # East has most rows, of which those of south and west are not the neighbors in a circle.
+    # East has most rows; its neighbors here, south and west, are not those of the circle by name.
     assert (
         found["normalized_gap"]
         != cli("estimate", shops, *GINI, "--graph", "cycle", *SHORT, "--json").json()[
@@ -140,7 +140,7 @@ def test_names_with_leading_zeros_stay_names(cli: CommandLine, tmp_path: Path) -
 
 
 def draw_against(cli: CommandLine, shops: Path, folder: Path, against: str) -> None:
-    """The figure of a run, and of the same run once it is saved."""
+    """Draw the figure of a run, and of the same run after it is saved."""
     curve, again = folder / "curve.png", folder / "again.png"
     save, table = folder / "run.npz", folder / "curves.csv"
     how = ("--clock", "async", "--against", against, "--plot", curve)
@@ -206,7 +206,7 @@ def test_the_column_of_sites_is_no_feature(cli: CommandLine, shops: Path, tmp_pa
 
 
 class TestMistakes:
-    """Each is found before the first exchange, and told in one sentence."""
+    """Each mistake is found before the first exchange, and reported in one sentence."""
 
     @pytest.fixture(autouse=True)
     def no_work(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from .running import Answer, CommandLine
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 
-# Runs the command line, and says so once the first checkpoints are written down.
+# Runs the command line, and prints a line once the first checkpoints are recorded.
 SCRIPT = """
 import sys
 from pairgossip.cli import main
@@ -45,7 +45,7 @@ def take_signals() -> None:
 
 
 def estimate(single: Path, save: Path, trials: int) -> list[str]:
-    """Return the words of an estimate that would never end."""
+    """Return the arguments of an estimate that would never end."""
     tokens = ["estimate", single, "--kernel", "gini", "--iterations", "1e12", "--trials", trials]
     return [str(token) for token in (*tokens, "--jobs", 2, "--save", save)]
 

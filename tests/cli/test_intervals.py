@@ -1,4 +1,4 @@
-"""Sampling errors and intervals on the command line, and what each error is called."""
+"""Sampling errors and intervals on the command line, and the name of each error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the package holds, listed."""
+"""Lists of what the package holds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_table_names_every_kernel(cli: CommandLine) -> None:
     for name in (*pg.kernels.CATALOG, *TESTS, "distance-correlation"):
         assert name in answer.out
     assert "score, label" in answer.out
-    assert "scipy.stats.somersd" in answer.out  # what it is the same as
+    assert "scipy.stats.somersd" in answer.out  # what it is an alias of
 
 
 def test_json_is_what_describe_says(cli: CommandLine) -> None:
@@ -104,7 +104,7 @@ def test_a_file_that_holds_something_else_is_kept(cli: CommandLine, tmp_path: Pa
     said = cli.error("dataset", "engel", *named)
     assert said.endswith("holds something else: choose another name, or remove it first.")
     assert (tmp_path / "office-3.csv").read_text(encoding="utf-8") == "mine\n"
-    assert not (tmp_path / "office-1.csv").exists()  # nothing was begun
+    assert not (tmp_path / "office-1.csv").exists()  # no run was started
 
 
 def test_files_of_sites_need_names(cli: CommandLine, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_package_is_the_command(
 
 
 def printed_by(*tokens: str) -> str:
-    """What a command that must succeed prints."""
+    """Return what a command prints; it must succeed."""
     printed = io.StringIO()
     with redirect_stdout(printed):
         assert main(tokens) == 0
@@ -56,7 +56,7 @@ def printed_by(*tokens: str) -> str:
 
 @cache
 def help_of(*command: str) -> str:
-    """The help of a command: many tests read the same pages."""
+    """Return the help of a command, once for all tests that read it."""
     return printed_by(*command, "--help")
 
 
@@ -83,7 +83,7 @@ def test_examples_can_be_copied(chain: tuple[str, ...]) -> None:
     found = EXAMPLES.search(help_of(*chain))
     assert found or chain == ("swarm",)
     for line in filter(str.strip, found[1].splitlines() if found else ()):
-        # A command that goes on in the next line ends, in a terminal, with blanks.
+        # In a terminal, a command that continues on the next line ends with blanks.
         assert line.strip().startswith("pairgossip ") and not line.rstrip().endswith("\\")
         words = shlex.split(line.partition(" > ")[0])[1:]
         with assembled_once():
@@ -104,7 +104,7 @@ def test_examples_fit_the_data_they_begin_with(
     briefly = {
         "estimate": ["--iterations", "20", "--trials", "1"],
         "train": ["--iterations", "20"],
-        "swarm": ["--within", "-1"],  # refused once everything else is found to be in order
+        "swarm": ["--within", "-1"],  # refused after everything else has been checked
     }
     for line in filter(str.strip, found[1].splitlines()):
         words = shlex.split(line)[1:]
@@ -243,7 +243,7 @@ def test_without_arguments_it_shows_the_help(capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture(scope="module")
 def bash_script() -> str:
-    """What is printed for bash, once for all: that takes a second."""
+    """Return what is printed for bash, once for all tests, since that takes a second."""
     return printed_by("completion", "bash")
 
 

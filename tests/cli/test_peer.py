@@ -1,4 +1,4 @@
-"""The commands of `pairgossip peer` but `init` and `run`."""
+"""The commands of `pairgossip peer` except `init` and `run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pairgossip peer init`: what is said before a peer is made, and what is taken along."""
+"""`pairgossip peer init`: what is printed before a peer is made, and what is kept of an old one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_an_operator_is_told_what_leaves_and_asked(
 
 @pytest.fixture
 def old(files: Path) -> Path:
-    """The folder of a peer that pairgossip 0.2.0 has made."""
+    """Copy the folder of a peer that pairgossip 0.2.0 has made."""
     folder = Path(shutil.copytree(OLD_FOLDER / "clinic-0", files / "old"))
     folder.chmod(0o700)
     (folder / "key.pem").chmod(0o600)

@@ -34,13 +34,13 @@ rate = 100.0
 PROGRAM = "import sys; from pairgossip.cli import main; sys.exit(main())"
 MEGABYTE = 1 << 20
 LARGEST = 32 * MEGABYTE
-"""A peer takes 27 of its own; how much of its libraries is resident, the system decides."""
+"""Limit of a peer's own memory, which is 27 MB; that of its libraries depends on the system."""
 HEAVY = ("numba", "numpy/random", "scipy/", "sklearn", "pandas", "matplotlib", "llvmlite")
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with three peers that have joined each other; c listens where nobody is told."""
+    """Make three peers that have joined each other; c listens at an address nobody knows."""
     folder = tmp_path_factory.mktemp("network")
     (folder / "gini.toml").write_text(SPEC)
     for name in NAMES:
@@ -66,14 +66,14 @@ def run_command(folder: Path, *tokens: str) -> str:
 
 
 def refused(folder: Path, *tokens: str) -> str:
-    """Run a command of a peer that must be refused, and return why."""
+    """Run a command of a peer that must be refused, and return the reason."""
     answer = run_here(folder, *tokens)
     assert answer.code == 2
     return answer.err
 
 
 def run_here(folder: Path, *tokens: str) -> Answer:
-    """Run a command of a peer in this process, which is what a process of its own would do."""
+    """Run a command of a peer in this process, with the same effect as in a separate one."""
     out, err = io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(out), redirect_stderr(err):
         code = main(["peer", *tokens])
@@ -90,7 +90,7 @@ class Processes:
         self._start(names, "-c", PROGRAM, "peer", "run", "--home")
 
     def start_brisk(self, *names: str) -> None:
-        """Start what the command becomes, in half the time, and with reports more often."""
+        """Start what the command runs, in half the time, and with more frequent reports."""
         self._start(names, *BRISK)
 
     def _start(self, names: Iterable[str], *program: str) -> None:
@@ -112,7 +112,7 @@ class Processes:
         return found
 
     def stop(self, *names: str) -> list[dict[str, object]]:
-        """End peers in good order, and return what they logged."""
+        """Stop peers as an operator does, and return what they logged."""
         for name in names:
             self.running[name].send_signal(signal.SIGTERM)
         lines: list[dict[str, object]] = []
@@ -133,7 +133,7 @@ def peers(place: Path) -> Iterator[Processes]:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + 200  # a shared machine may be slow; this is only against hanging
+    end = time.monotonic() + 200  # machines may be slow; this limit only prevents hanging
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -167,21 +167,21 @@ def test_three_processes_agree_and_stop(place: Path, peers: Processes) -> None:
 
 
 def check_that_it_is_small(pid: int) -> None:
-    if sys.platform == "linux":  # other systems do not tell
+    if sys.platform == "linux":  # other systems do not report it
         assert own_memory(pid) < LARGEST
         libraries = Path(f"/proc/{pid}/maps").read_text()
         assert not [heavy for heavy in HEAVY if heavy in libraries]
 
 
 def own_memory(pid: int) -> int:
-    """Bytes that no other process shares and no file can give back."""
+    """Return the bytes that no other process shares and that no file backs."""
     status = Path(f"/proc/{pid}/status").read_text()
     (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("RssAnon"))
     return int(kilobytes) * 1024
 
 
 def on_port_of_a(place: Path) -> str:
-    """Run the peer b where a listens, and return what it says."""
+    """Run the peer b at the port of a, and return what it prints."""
     settings = place / "clinic-b" / "peer.toml"
     kept = settings.read_text()
     listen = (place / "clinic-a" / "peer.toml").read_text().split("listen = ")[1].split("\n")[0]
@@ -193,7 +193,7 @@ def on_port_of_a(place: Path) -> str:
 
 
 def test_evicting_on_a_running_peer_and_a_port_in_use(place: Path, peers: Processes) -> None:
-    """Last: the members are fewer afterward."""
+    """This test is the last, as it leaves fewer members."""
     peers.start_brisk(*NAMES)
     until(lambda: all(peers.status(name).get("pid") for name in NAMES))
     start = {name: peers.exchanges(name) for name in NAMES}

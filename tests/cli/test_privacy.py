@@ -1,4 +1,4 @@
-"""Private reports at the command line: the same as in Python, and every refusal in a sentence."""
+"""Private reports at the command line: the same as in Python, and every refusal is one sentence."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_anything_else_is_refused(cli: CommandLine, single: Path, spelling: str)
         ("kernels gini", "pairgossip kernels has no use for 'gini': leave it out, or put a name "),
         ("kernels " + 300 * "x", "pairgossip kernels has no use for 'xxx"),
         ("exact a.csv --kernel gini b.csv", "b.csv stands apart from the other files: name all "),
-        # Not a file: a name that was to be in quotes.
+        # Not a file: a name that should have been quoted.
         ("estimate a.csv --column household income", "pairgossip estimate has no use for "),
     ],
 )
@@ -92,7 +92,7 @@ def test_many_tables_are_counted(
     cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "cork").touch()  # as the shell fills in a pattern, names may have no ending
+    (tmp_path / "cork").touch()  # the shell may expand a pattern to names without an ending
     assert "was also given cork and 2 more" in cli.error(
         "score", "model", "bray", "cork", "derry", "dublin"
     )

@@ -1,4 +1,4 @@
-"""`estimate --spec` tells what blocks and noise would cost a study."""
+"""`estimate --spec` shows how much blocks and noise would cost a study."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = tuple(f"site-{k}.csv" for k in range(5))
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """Files of five members, the last of which has few rows of a class."""
+    """Write files of five members; the last one has few rows of a class."""
     monkeypatch.chdir(tmp_path)
     rng, parts = np.random.default_rng(3), []
     for file in FILES:
@@ -122,7 +122,7 @@ def test_advice_on_what_to_read() -> None:
         "From k = 3 on half the bracket is more than the sampling error: read the bracket, not the "
         "value, or let sites have more rows."
     ]
-    # Where no table is made there is nothing to read, and some statistics have no error.
+    # Without a table there is nothing to read, and some statistics have no error.
     none = tried(10, value=None, bracket=None, sampling_error=None)
     assert advise([tried(1, 0.01), none])[0].startswith("Up to k = 1 half")
     assert advise([tried(1, 0.3, sampling_error=None)]) == []
@@ -146,7 +146,7 @@ def test_advice_on_blocks_and_noise() -> None:
 
 
 def test_groups_are_rehearsed(cli: CommandLine, parts: list[np.ndarray]) -> None:
-    """By every group, and with the names of combinations that a member does not fill."""
+    """Results are by group, and name the combinations of which a member has too few rows."""
     for file, part in zip(FILES, parts, strict=True):
         lines = [f"{score},{int(sick)},{'fm'[at % 2]}" for at, (score, sick) in enumerate(part)]
         Path(file).write_text("\n".join(["score,sick,sex", *lines]) + "\n")

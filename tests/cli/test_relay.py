@@ -63,14 +63,14 @@ def test_members_are_let_in_by_their_invitations(files: Path, cli: CommandLine) 
     assert [Path(f"relay/members/{name}.pem").read_text() for name in "ab"] == certificates
     assert Path("relay/members.pem").read_text() == "".join(certificates)
     assert cli("relay", "allow", "a.txt").code == 0, "again"
-    # Another one of the same name does not take its place by itself.
+    # Another member with the same name does not take its place automatically.
     shutil.rmtree("at-a")
     assert cli(*init("a")[:-3], "--yes").code == 0
     Path("new.txt").write_text(cli("peer", "invite", "--home", "at-a", "--unreachable").out)
     assert cli.error("relay", "allow", "new.txt") == (
         "Another member is called 'a': remove relay/members/a.pem if this one takes its place."
     )
-    # Nor do both of two that come together, and then neither is let in.
+    # Nor do two that come at the same time: then neither is let in.
     shutil.rmtree("relay/members")
     os.mkdir("relay/members")
     assert cli.error("relay", "allow", "a.txt", "b.txt", "new.txt").startswith("Another member is")

@@ -31,7 +31,7 @@ FILES = tuple(f"c{k}.csv" for k in range(5))
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Files of five members, in each of which a risk is missing."""
+    """Write files of five members; in each of them a risk is missing."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(5)
     for file in FILES:

@@ -25,7 +25,7 @@ from .running import CommandLine, main
 ROOT = Path(__file__).parents[2]
 TRIALS = ("--trials", "14")
 
-# Reproduces the toy instead of the paper; a trial lasts as long as it is told to.
+# Reproduces the toy instead of the paper; the length of a trial is an argument.
 SCRIPT = """
 import sys, time
 from pairgossip.cli import main
@@ -102,7 +102,7 @@ class TestWithToy:
     def test_ctrl_c_in_the_middle_of_an_archive(
         self, cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
     ) -> None:
-        """Written when a case is finished, read for the report: both end in one warning."""
+        """Archives are written after each case and read for the report: both end in one warning."""
         usual = zipfile.ZipFile.open
         opened: list[object] = []
 
@@ -134,7 +134,7 @@ class TestWithToy:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a reproduction of the toy holds that nothing has stopped."""
+    """Return the files of an uninterrupted reproduction of the toy."""
     folder = tmp_path_factory.mktemp("reproduction") / "whole"
     reproduce_toy("--out", folder)
     return contents(folder)
@@ -161,7 +161,7 @@ def test_killed_and_resumed(whole: dict[str, bytes], tmp_path: Path) -> None:
 def test_interrupted_and_resumed(
     whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
-    """By a signal, while the threads of two trials run."""
+    """A signal interrupts it while the threads of two trials run."""
     parts, run, sent = tmp_path / "parts", Trial.run, list[int]()
 
     def run_slowly(self: Any, on_progress: Any) -> None:
@@ -198,12 +198,12 @@ async def serve():
 
 asyncio.run(serve())
 """
-"""A scheduler and two workers that talk by TCP as elsewhere; a process for each starts slowly."""
+"""A scheduler and two workers that talk over TCP, in one process, as several start slowly."""
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
-    """A Dask scheduler and two workers in another process; yields the address."""
+    """Run a Dask scheduler and two workers in another process; yield the address."""
     pytest.importorskip("distributed")
     environment = os.environ | {
         "DASK_DISTRIBUTED__ADMIN__LOG_LEVEL": "error",

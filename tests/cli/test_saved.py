@@ -47,7 +47,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    """The columns in another order than the model's, and grades besides."""
+    """Write the columns in another order than the model's, and grades as well."""
     file = tmp_path / "rows.csv"
     lines = [
         f"{b},{state},{a},{grade}"
@@ -81,7 +81,7 @@ def test_grades(cli: CommandLine, rows: Path, tmp_path: Path) -> None:
     file = tmp_path / "graded.json"
     write_model(trained(loss="ranking-hinge", classes=[0.0, 5.0], label="grade"), file)
     answer = cli("score", file, rows, "--label", "grade")
-    # Of nine pairs of different grades one has equal scores, and all others are in order.
+    # One of the nine pairs of different grades has equal scores, and all others are in order.
     assert float(answer.out) == pytest.approx(8.5 / 9)
 
 

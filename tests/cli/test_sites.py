@@ -1,4 +1,4 @@
-"""Files as they are in life: one for each site, with gaps, and with classes in words."""
+"""Realistic files: one for each site, with gaps, and with classes in words."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_training_on_files(cli: CommandLine, towns: tuple[Path, Path], tmp_path:
 
 def test_grades_in_words_are_ranked(cli: CommandLine, tmp_path: Path) -> None:
     file, model = tmp_path / "pain.csv", tmp_path / "model.json"
-    # A declared class is an entry, even where it would stand for a missing one.
+    # A declared class is an entry, even if its text would otherwise mark a missing one.
     file.write_text("dose,pain\n1,severe\n2,mild\n3,none\n4,none\n")
     how = ("--label", "pain", "--loss", "ranking-logistic", "--iterations", 200, "--model", model)
     assert cli("train", file, *how, "--classes", "none,mild,severe").code == 0
@@ -207,7 +207,7 @@ score = [0, 1]
 
 @pytest.fixture
 def members(tmp_path: Path) -> tuple[Path, Path]:
-    """The complete rows of both files, and a specification beside them."""
+    """Write the complete rows of both files, and a specification."""
     (tmp_path / "run.toml").write_text(SPEC)
     files = tmp_path / "cork.csv", tmp_path / "derry.csv"
     for file, part in zip(files, (slice(0, 3), slice(3, 6)), strict=True):

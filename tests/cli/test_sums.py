@@ -1,4 +1,4 @@
-"""Runs on sums tried from the command line: a file per member, and no option without effect."""
+"""Rehearsals of runs on sums at the command line: a file per member; every option has an effect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ l2 = 0.01
 
 @pytest.fixture
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
-    """Three files of members, and all their rows."""
+    """Write the files of three members, and return all their rows."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     sick = (rng.random(90) < 0.4).astype(float)

@@ -55,7 +55,7 @@ def test_a_swarm_from_start_to_verdict(cli: CommandLine, incomes: Path, tmp_path
     assert lines[0].startswith("0 s: 3 up; ")
     assert lines[-1] == f"Everything is in {home}"
     assert json.loads((home / "swarm.json").read_text())["running"] is False
-    # The peers are peers as any others.
+    # The peers are ordinary peers.
     status = cli("peer", "status", "--home", home / "peer-02", "--json").json()
     assert status["name"] == "peer-02" and status["stopped"] and not status["running"]
 
@@ -103,7 +103,7 @@ def test_a_study(cli: CommandLine, incomes: Path, tmp_path: Path) -> None:
     facts = {line[:20].strip(): line[20:].strip() for line in answer.out.splitlines()}
     assert facts["rows elsewhere"].startswith("not looked for: no value is so long")
     assert "4 up; " in answer.err
-    # The members are members as any others.
+    # The members are ordinary members.
     shown = cli("peer", "questions", "--home", home / "peer-02")
     assert shown.out.count("answered, and signed by all") == 2
     cli("peer", "disclosed", "--verify", "--home", home / "peer-02")
@@ -145,7 +145,7 @@ def test_classes_in_words_are_agreed_on(
 
 
 def faked(monkeypatch: pytest.MonkeyPatch, *estimates: float | None) -> list[Path]:
-    """Let runs end at once with these estimates of peers; return the folders they are given."""
+    """Let runs end at once with these estimates of peers; return the folders that they get."""
     folders: list[Path] = []
 
     def run_swarm(plan: Plan, folder: Path, *_: object) -> Report[Audit]:

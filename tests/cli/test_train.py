@@ -18,7 +18,7 @@ from .running import CommandLine
 
 @pytest.fixture
 def points(tmp_path: Path) -> Path:
-    """A file of 40 rows: two features, two classes as text and as numbers, grades, weights."""
+    """Write a file of 40 rows: two features, classes as text and as numbers, grades, weights."""
     random = np.random.default_rng(2)
     grade = np.arange(40) % 3
     x = random.normal(size=40) + 2.0 * grade
@@ -77,7 +77,7 @@ def test_penalties(
     table = read_columns(points, ["x", "y"])
     data, labels = table.matrix(), table.numbers("class")
     fit = minimize(data, labels, iterations=500, step=inverse_sqrt(0.1), penalty=penalty, seed=0)
-    # The bias, computed here, cuts the run into other blocks: sums round differently.
+    # The bias, computed here, splits the run into other blocks, in which sums round differently.
     assert found["theta"] == pytest.approx(fit.model.tolist(), rel=1e-11)
 
 
@@ -99,7 +99,7 @@ def test_tables_figures_and_text_labels(cli: CommandLine, points: Path, tmp_path
 
 
 def test_every_other_column_is_a_feature(cli: CommandLine, tmp_path: Path) -> None:
-    """The paper's experiment, short: gamma = 1e-3/sqrt(t) in a ball of radius 10."""
+    """The paper's experiment, shortened: gamma = 1e-3/sqrt(t) in a ball of radius 10."""
     data, file, model = breast_cancer_table(), tmp_path / "tumors.csv", tmp_path / "model.json"
     lines = [",".join(data.columns), *(",".join(map(str, row)) for row in data.values.tolist())]
     file.write_text("\n".join(lines))

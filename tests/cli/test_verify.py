@@ -1,4 +1,4 @@
-"""`verify`: a result that all members have signed is checked anywhere, and read in other ways."""
+"""`verify`: a result that all members have signed, checked anywhere and read in other ways."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_signed_result_is_checked_anywhere(cli: CommandLine, file: Path) -> No
     assert found["no_value"] is None and found["missing"] == []
     assert cli("verify", "r.json", "--html", "r.html").code == 0
     assert "Signed by all 4 members" in Path("r.html").read_text()
-    assert Path("r.html").stat().st_mode == file.stat().st_mode  # both are handed on
+    assert Path("r.html").stat().st_mode == file.stat().st_mode  # both are passed on
 
 
 def test_an_altered_file_is_named(cli: CommandLine, file: Path) -> None:
@@ -88,7 +88,7 @@ def test_it_is_said_why_there_is_no_value(signed: SignedResult) -> None:
     assert explain_lack(signed.result) is None
     assert "there may be one class only" in str(explain_lack(lacking))
     no_table = msgspec.structs.replace(lacking, rounds=0, table=None)
-    # The operators' least_members says how many it takes, and is not in the result.
+    # The least number of members is the operators' least_members, which is not in the result.
     assert "no table was made, since too few members have" in str(explain_lack(no_table))
     assert explain_lack(msgspec.structs.replace(no_table, model=(1.0,))) is None
 
