@@ -22,8 +22,9 @@ from tests.covering import choose_covering
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Before numpy is imported: workers of the tests use all cores, and threads of its linear algebra
-# that wait for a core spend ten times the work on waiting. Processes started by tests inherit it.
+# This is set before numpy is imported: workers of the tests use all cores, and threads of its
+# linear algebra that wait for a core waste ten times the work. Processes started by
+# tests inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The same holds for the threads and processes in which trials run and figures are drawn.
@@ -40,7 +41,7 @@ NEEDS_UNIX = (
     *("test_docs.py", "test_field_docs.py", "test_five_hospitals.py", "test_package.py"),
     *("test_terminal.py", "test_three_machines.py", "test_windows.py"),
 )
-"""What is about peers, starts or stops processes as Unix does, or checks the sources themselves."""
+"""Tests of peers, tests that start or stop processes as Unix does, and checks of the sources."""
 collect_ignore_glob = list(NEEDS_UNIX) if sys.platform == "win32" else []
 
 # No test fails for being slow: machines are shared, and profilers slow everything down.
@@ -52,36 +53,36 @@ NO_BROWSER = "no Chromium: install Debian's chromium, or run 'playwright install
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from scanning what was imported, and run it less often."""
+    """Keep the garbage collector from scanning imported modules, and run it less often."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)  # sweeps of simulated peers take a tenth less time
+    gc.set_threshold(50_000, 20, 50)  # saves a tenth of the time of sweeps of simulated peers
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Let every test begin with nothing released, and leave the register of this user alone."""
+    """Give every test an empty register of releases, and leave that of the user alone."""
     folder = item.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     os.environ["PAIRGOSSIP_RELEASES"] = str(folder / "released" / str(next(_NUMBERS)))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
-    """Let Ctrl-C interrupt, which a shell makes its background jobs ignore."""
+    """Let Ctrl-C interrupt, since a shell makes its background jobs ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, else Playwright's own; without either the tests skip."""
+    """Start the system's Chromium or else Playwright's; without either, the tests are skipped."""
     from playwright.sync_api import sync_playwright
 
     found = shutil.which("chromium") or shutil.which("chromium-browser")
-    # Chromium's own sandbox does not work for root, as whom containers run.
+    # Chromium's own sandbox does not work for root, the user of containers.
     arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with contextlib.ExitStack() as stack:
         try:
             playwright = stack.enter_context(sync_playwright())
             chromium = playwright.chromium.launch(executable_path=found, args=arguments)
-        except Exception:  # of no kind of its own where Playwright itself does not start
+        except Exception:  # a plain Exception if Playwright itself does not start
             if os.environ.get("CI"):
                 raise
             pytest.skip(NO_BROWSER)
@@ -91,7 +92,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def shared_evidence() -> Iterator[None]:
-    """Compute the evidence of every erratum once for all tests of where it is shown."""
+    """Compute the evidence of every erratum once, for all tests of pages that show it."""
     from pairgossip_paper import errata
     from pairgossip_paper.experiments import errata_evidence
 
@@ -103,7 +104,7 @@ def shared_evidence() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Take few cases of large products, and begin with the longest test: nobody waits for it."""
+    """Take few cases of large products, and start with the longest test."""
     items[:] = _with_all_pairs(items)
     items.sort(key=lambda item: item.name != "test_the_site_builds")
 

@@ -1,7 +1,7 @@
-"""Few cases of a product of parameters that together have every pair of values.
+"""A few cases of a product of parameters that together cover every pair of values.
 
-A mistake that takes three values of three parameters at once is rare; one that takes two is found
-by some of these cases, of which there are far fewer.
+A defect that needs three particular values of three parameters is rare. One that needs two is found
+by some of these cases, and there are far fewer of them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from itertools import combinations
 
 
 def choose_covering(cases: Sequence[Sequence[Hashable]], together: int = 2) -> list[int]:
-    """Return the numbers of cases such that any values that occur together still do.
+    """Return the numbers of cases such that all combinations of values still occur.
 
-    ``together`` is how many values: 2 for pairs, 1 for every single value.
+    ``together`` is the size of combinations: 2 for pairs, 1 for single values.
     """
     parts = [set(combinations(enumerate(case), together)) for case in cases]
     missing = set[tuple[tuple[int, Hashable], ...]]().union(*parts)

@@ -1,7 +1,7 @@
-"""Seeded runs whose results are recorded bit for bit, so that a redesign cannot change them unseen.
+"""Seeded runs whose results are recorded bit for bit, so that no redesign changes them unnoticed.
 
-``python -m tests.golden`` records them again, with ``exchanges`` only those of peers; do so only
-where a change is meant.
+``python -m tests.golden`` records them again; with ``exchanges``, only those of peers. Do so only
+if a change is intended.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ REPORTS = RandomizedResponse(2.0, 4, (0, 12))
 ROUNDED = RandomizedResponse(2.0, 3, (0, 12), rounding="stochastic")
 LABELED = RandomizedResponse(4.0, 3, (0, 12), classes=(0, 1))
 LARGER = 41
-"""Nodes from which on all pairs are judged by compiled sums, where there is no closed form."""
+"""Number of nodes from which compiled sums judge all pairs, where there is no closed form."""
 LIMITS: dict[str, dict[str, Any]] = {
     "none": {},
     "ball": {"constraint": pg.Ball(0.5)},
@@ -60,7 +60,7 @@ Case = tuple[str, Callable[[], FloatArray]]
 
 
 def cases() -> Iterator[Case]:
-    """All recorded runs: a name, and how to get the numbers."""
+    """Yield all recorded runs: a name, and a function that computes the numbers."""
     yield from _estimations()
     yield from _grouped_and_private_estimations()
     yield from _descents()
@@ -195,25 +195,25 @@ def _described(options: dict[str, Any]) -> str:
 
 
 def machine() -> str:
-    """What the last bits may depend on: the processor, and the code compiled for it."""
+    """Return what the last bits may depend on: the processor, and the code compiled for it."""
     features = "".join(name for name, has in sorted(__cpu_features__.items()) if has)
     short = hashlib.sha256(features.encode()).hexdigest()[:8]
     return f"{platform.machine()} {short} numpy {np.__version__} numba {version('numba')}"
 
 
 def digest(numbers: FloatArray) -> str:
-    """All bits of an array in short."""
+    """Return a short digest of all bits of an array."""
     return hashlib.sha256(np.ascontiguousarray(numbers).tobytes()).hexdigest()[:16]
 
 
 def outline(numbers: FloatArray) -> list[float]:
-    """A few numbers by which results are compared on other kinds of machine."""
+    """Return a few numbers by which results are compared on other kinds of machines."""
     known = numbers[np.isfinite(numbers)]  # an early ratio may be 0/0
     return [float(known.mean()), float(np.abs(known).mean()), float(known[len(known) // 3])]
 
 
 def record(only: Collection[str] = ()) -> None:
-    """Write all results down, or the parts named; the others stay as they were recorded."""
+    """Record all results, or the named parts; the others stay as they were recorded."""
     parts = json.loads(FILE.read_text())
     where = parts.pop("machine")
     if "results" in only or not only:

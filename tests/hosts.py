@@ -23,7 +23,7 @@ from .swarm.brisk import BRISK
 NAMES = ("clinic-a", "clinic-b", "clinic-c")
 ADDRESSES = {"clinic-a": "192.168.1.11", "clinic-b": "192.168.1.12", "clinic-c": "192.168.1.13"}
 PATIENCE = 90.0
-"""Seconds until something must have happened that takes 10, on a machine with much else to do."""
+"""Seconds to wait for something that takes 10 on an idle machine."""
 _WITH_PROGRAM = {
     **os.environ,
     "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
@@ -33,7 +33,7 @@ _FENCE = re.compile(r"```text\n(# at .*?)```", re.DOTALL)
 
 
 def typed_lines(page: str) -> list[tuple[str, str]]:
-    """Return what a page tells to type, each line with the machine on which it is."""
+    """Return the lines that a page says to type, each with the machine on which it is typed."""
     found, machine = list[tuple[str, str]](), ""
     for place, line in _TYPED.findall("".join(_FENCE.findall(page))):
         machine = place or machine
@@ -43,7 +43,7 @@ def typed_lines(page: str) -> list[tuple[str, str]]:
 
 
 def why_not() -> str | None:
-    """Say why there can be no hosts here; None if there can."""
+    """Return why hosts cannot be made here; None if they can."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "network namespaces are made as root on Linux"
     if shutil.which("ip") is None:
@@ -77,7 +77,7 @@ class Host:
         """The peer's folder in that of the machine."""
 
     def make(self) -> None:
-        """Make the folder and the network; where this fails midway, `remove` clears up."""
+        """Make the folder and the network; if this fails midway, `remove` cleans up."""
         self.folder.mkdir()
         _ip("netns", "add", self._space)
         _ip(
@@ -91,7 +91,7 @@ class Host:
 
     @property
     def _environment(self) -> dict[str, str]:
-        """Every machine has a user of its own, and a register of what that user has released."""
+        """Return the environment of the machine's own user, with a register of releases."""
         return {**_WITH_PROGRAM, "PAIRGOSSIP_RELEASES": str(self.folder / "releases")}
 
     def _command(self, line: str) -> list[str]:
@@ -111,7 +111,7 @@ class Host:
         return done.stdout
 
     def do(self, line: str) -> str:
-        """Do the same in this process, much sooner: for lines that talk to no other machine."""
+        """Do the same in this process, which is much faster: for lines that use no network."""
         command, _, file = line.partition(" > ")
         out, err = io.StringIO(), io.StringIO()
         with (
@@ -127,7 +127,7 @@ class Host:
         return out.getvalue()
 
     def start(self, *, is_typed: bool) -> None:
-        """Run the peer, until it is told to stop: as a person does, or what starts sooner."""
+        """Run the peer until it is stopped: as a person does, or by a faster program."""
         is_study = (self.folder / self.home / "study.sqlite").exists()
         program = ["-P", "-m", "pairgossip.study"] if is_study else BRISK
         brisk = shlex.join([sys.executable, *program, self.home])
@@ -141,7 +141,7 @@ class Host:
             )
 
     def stop(self, *, at_once: bool = False) -> int | None:
-        """Stop the peer, politely or not, and return its exit code; None if there is none."""
+        """Stop the peer by a signal or at once; return its exit code, None if it does not run."""
         peer, self._peer = self._peer, None
         if peer is None:
             return None
@@ -149,7 +149,7 @@ class Host:
         return peer.wait(PATIENCE)
 
     def link(self, state: str) -> None:
-        """Pull the cable out, "down", or put it in again, "up"."""
+        """Disconnect the network cable ("down"), or connect it again ("up")."""
         _ip("-n", self._switch, "link", "set", self._port, state)
 
     def move(self, address: str) -> None:
@@ -164,11 +164,11 @@ class Host:
         subprocess.run(["ip", "netns", "del", self._space], capture_output=True)
 
     def status(self) -> Any:
-        """Read what the peer last told of itself."""
+        """Read the peer's last status."""
         return json.loads((self.folder / self.home / "status.json").read_bytes())
 
     def wait_for(self, is_so: Callable[[Any], bool]) -> Any:
-        """Wait until the status is as it should be, and return it."""
+        """Wait until the status fits, and return it."""
         deadline, found = time.monotonic() + PATIENCE, None
         while time.monotonic() < deadline:
             with suppress(FileNotFoundError):

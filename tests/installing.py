@@ -1,7 +1,7 @@
-"""Empty environments into which the wheel is installed, beside nothing but what it asks for.
+"""Empty environments into which only the wheel and its declared dependencies are installed.
 
-Nothing is fetched: libraries that the wheel declares are linked from the environment of the tests.
-One that it uses and does not declare is not there.
+Nothing is downloaded: libraries that the wheel declares are linked from the environment of the
+tests. A library that it uses but does not declare is missing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 
 def declared(requirements: Iterable[Requirement], extras: Iterable[str]) -> Iterator[Requirement]:
-    """Return what is needed on this system together with these extras."""
+    """Return the requirements on this system, including these extras."""
     for one in requirements:
         choices = [{"extra": extra} for extra in ("", *extras)]
         if one.marker is None or any(one.marker.evaluate(choice) for choice in choices):
@@ -47,7 +47,7 @@ class Installed:
             self._link(one)
 
     def _link(self, wanted: Requirement) -> None:
-        """Link a library, and what it needs in turn."""
+        """Link a library, and recursively what it needs."""
         found = distribution(wanted.name)
         assert wanted.specifier.contains(found.version, prereleases=True), wanted
         key = f"{canonicalize_name(wanted.name)}{sorted(wanted.extras)}"
@@ -69,10 +69,10 @@ class Installed:
         subprocess.run([*pip, "--no-compile", str(wheel)], check=True, timeout=120)
 
     def start(self, program: str, *words: str) -> subprocess.Popen[str]:
-        """Start a program in an empty folder; it knows nothing of the tests' environment."""
+        """Start a program in an empty folder, isolated from the tests' environment."""
         unset = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
         environment = {name: value for name, value in os.environ.items() if name not in unset}
-        # The loops are run as they are: compiling them takes longer than all else here.
+        # Loops are not compiled here, as this takes longer than everything else.
         environment |= {"NUMBA_DISABLE_JIT": "1", "PYTHONUNBUFFERED": "1"}
         return subprocess.Popen(
             [str(self.bin / program), *words],
@@ -84,7 +84,7 @@ class Installed:
         )
 
     def run(self, command: str, code: int = 0) -> str:
-        """Run `pairgossip` with these words; return what it says."""
+        """Run `pairgossip` with these arguments; return what it prints."""
         process = self.start("pairgossip", *command.split())
         said = "".join(process.communicate(timeout=120))
         assert process.returncode == code, said

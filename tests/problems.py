@@ -22,17 +22,17 @@ SMALL_GRAPHS: dict[str, Graph] = {
 
 
 def skewed(first: FloatArray, second: FloatArray) -> FloatArray:
-    """A kernel that is neither symmetric nor zero on its diagonal."""
+    """Return the values of a kernel that is neither symmetric nor zero on its diagonal."""
     return np.exp(-first) + first * second**2
 
 
 def rows(n: int, columns: int = 1, seed: int = 0) -> FloatArray:
-    """Skewed data, so that no symmetry hides a mistake."""
+    """Draw skewed data, so that no symmetry hides a defect."""
     data = np.random.default_rng(seed).gamma(2.0, size=(n, columns))
     return data[:, 0] if columns == 1 else data
 
 
 def labeled_rows(n: int, features: int = 1, classes: int = 2, seed: int = 0) -> FloatArray:
-    """Rows of features with a last column of labels in which every class occurs."""
+    """Draw features, with labels as the last column, in which every class occurs."""
     labels = np.arange(n) % classes
     return np.column_stack([np.round(rows(n, features, seed), 1), labels])

@@ -1,4 +1,4 @@
-"""Three sites that reach a relay and not each other: network namespaces without forwarding."""
+"""Three sites that reach a relay but not each other: network namespaces without forwarding."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LISTENING = "0A"
 
 
 class Site(Host):
-    """A site with a cable of its own to the relay."""
+    """A site with its own cable to the relay."""
 
     def make(self) -> None:
-        """Make the folder and the network; where this fails midway, `remove` clears up."""
+        """Make the folder and the network; if this fails midway, `remove` cleans up."""
         number = NAMES.index(self.name) + 1
         self.address, gateway = f"10.35.{number}.2", f"10.35.{number}.1"
         self.folder.mkdir()
@@ -35,7 +35,7 @@ class Site(Host):
         _ip("-n", self._space, "route", "add", "default", "via", gateway)
 
     def reaches(self, address: str) -> bool:
-        """Whether a packet goes there and comes back."""
+        """Return whether a packet gets there and back."""
         probe = (
             "import socket, sys\n"
             "try: socket.create_connection((sys.argv[1], 9), 1)\n"
@@ -46,7 +46,7 @@ class Site(Host):
         return subprocess.run(command, timeout=PATIENCE).returncode == 0
 
     def listens(self) -> bool:
-        """Whether any program of this site waits for connections."""
+        """Return whether any program of this site waits for connections."""
         return any(
             line.split()[3] == _LISTENING
             for table in ("tcp", "tcp6")
@@ -62,7 +62,7 @@ class RelayHost(Host):
         self.name, self.address, self._space = "relay", RELAY, self._switch
 
     def make(self) -> None:
-        """Make the folder and the network; where this fails midway, `remove` clears up."""
+        """Make the folder and the network; if this fails midway, `remove` cleans up."""
         self.folder.mkdir()
         _ip("netns", "add", self._space)
         _ip("-n", self._space, "link", "set", "lo", "up")

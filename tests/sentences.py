@@ -1,6 +1,6 @@
-"""Every refusal of the front doors as a whole sentence, recorded.
+"""Every refusal of the front doors, recorded as a whole sentence.
 
-``python -m tests.sentences`` records them anew; look at what changed before you commit it.
+``python -m tests.sentences`` records them again; review the changes before you commit them.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ WRONG: dict[str, list[Any]] = {
 }
 """Values that most front doors refuse, by argument."""
 PASSED_ON = ("clock", "engine", "iterations", "kernel", "method", "nonsense", "privacy", "seed")
-"""Arguments that statistics of order take, or refuse, besides their own, on a graph."""
+"""Arguments that statistics of order take or refuse on a graph, in addition to their own."""
 
 
 def calls() -> Iterator[tuple[str, Callable[[], object]]]:
@@ -114,7 +114,7 @@ def _call(name: str, arguments: dict[str, Any]) -> Callable[[], object]:
 
 
 def refusal(call: Callable[[], object]) -> str | None:
-    """Return the sentence with which a call is refused; None if it is not."""
+    """Return the sentence by which a call is refused; None if it is accepted."""
     try:
         call()
     except pg.InputError as error:

@@ -1,4 +1,4 @@
-"""The adaptive step: exact in its metric, free of units, and the same objective on any graph."""
+"""The adaptive step: exact in its metric, without units, and the same objective on any graph."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_models_do_not_depend_on_the_units_of_features(loss: str, clock: str, en
 
 
 @pytest.mark.parametrize(
-    ("graph", "law", "clock"),  # every two of them meet
+    ("graph", "law", "clock"),  # every pair of them occurs
     [
         (graphs.star(N), "uniform-edges", "sync"),
         (graphs.star(N), "node-clocks", "async"),

@@ -1,4 +1,4 @@
-"""Arguments are declared once: the check that all of them share, and what follows from it."""
+"""Arguments are declared once: the check that all of them share, and its consequences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PART = Argument(name="p", noun="rewired fraction", kind=float, default=0.5, leas
 
 @dataclass(kw_only=True)
 class Door:
-    """The arguments of a front door that only this test has."""
+    """The arguments of a front door that exists only in this test."""
 
     data: Any = None
     law: str = argument("uniform-edges", choices=("uniform-edges", "node-clocks"))

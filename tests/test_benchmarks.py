@@ -1,4 +1,4 @@
-"""Benchmarks say what they measure when asked, instead of beginning to measure."""
+"""Benchmarks print what they measure if asked for help, and do not begin to measure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_help_is_printed_and_nothing_else_happens(
 @pytest.mark.parametrize("name", sizes.KERNELS)
 @pytest.mark.parametrize("is_tied", [False, True])
 def test_sizes_are_those_of_the_tests(name: str, is_tied: bool) -> None:
-    """The benchmark of sizes computes many samples at once what `pg.test` does of each."""
+    """The benchmark of sizes computes for many samples at once what `pg.test` computes for each."""
     for n in (7, 40):
         rows = sizes.draw(n, is_tied, range(6))
         judged = sizes.judge(rows, name)

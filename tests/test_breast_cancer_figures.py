@@ -22,7 +22,7 @@ def test_gossip_reaches_the_losses_of_the_specification_on_any_graph() -> None:
     """Mean loss near 0.099 at 1e4 and 0.0355 at 3e5 iterations; spread by the graph."""
     spreads = []
     for name, graph in GRAPHS.items():
-        rows = DEALT[: graph.n]  # the torus has room for 676 of the 699 observations
+        rows = DEALT[: graph.n]  # the torus holds 676 of the 699 observations
         fit = pg.minimize(
             X[rows],
             Y[rows],

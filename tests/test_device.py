@@ -1,4 +1,4 @@
-"""What runs on a device needs numpy and little else; the rest says which extra brings it."""
+"""Code that runs on a device needs numpy and little else; errors name the extra for the rest."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_a_peer_whose_rows_travel_loads_nothing_else() -> None:
-    """Not numpy's generators, nor anything of sums: small devices have no memory to spare."""
+    """It loads neither numpy's generators nor code of sums: small devices have little memory."""
     out = on_a_device("""
 import pairgossip.peer.service.service
 from pairgossip.peer.specification.spec import parse_spec

@@ -1,4 +1,4 @@
-"""What is published: wheel and sdist are whole, and the wheel works where nothing else is."""
+"""Published files: wheel and sdist are complete, and the wheel works in an empty environment."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOURCE = ROOT / "src" / "pairgossip"
 NAME = f"pairgossip-{pg.__version__}"
 USER_EXTRAS = ("lab", "watch", "cluster", "tables", "sql")
 OPTIONAL = {"networkx"}
-"""Used only with objects of its own that a user hands over."""
+"""Libraries that are used only with objects of theirs that a user passes."""
 IMPORTED = re.compile(
     r"^ *(?:from (\w+)[\w.]* import|import (\w+)[\w.]*(?:$|  #| as ))", re.MULTILINE
 )
@@ -39,7 +39,7 @@ NOT_BUILT = {"__pycache__", ".ruff_cache", ".mypy_cache", "_build", "generated",
 
 
 class Built:
-    """Wheel and sdist, and the wheel that is made of the sdist."""
+    """Wheel and sdist, and the wheel that is built from the sdist."""
 
     def __init__(self, folder: Path) -> None:
         self.wheel = folder / f"{NAME}-py3-none-any.whl"
@@ -55,14 +55,14 @@ class Built:
         hatchling = [sys.executable, "-m", "hatchling", "build", "-d"]
         subprocess.run([*hatchling, str(folder)], cwd=ROOT, check=True, timeout=240)
         with tarfile.open(self.sdist) as archive:
-            # Python 3.11.2 has no filters, and later ones ask for one.
+            # Python 3.11.2 has no filters, and later versions require one.
             archive.extraction_filter = getattr(tarfile, "data_filter", None)
             archive.extractall(folder)
         made = [*hatchling, str(self.again.parent), "-t", "wheel"]
         subprocess.run(made, cwd=folder / NAME, check=True, timeout=240)
 
     def metadata(self) -> Metadata:
-        """Return the metadata; whatever is wrong with it is raised."""
+        """Return the metadata; raise an error if it is invalid."""
         return Metadata.from_email(self._metadata, validate=True)
 
     def readme(self) -> str:
@@ -71,7 +71,7 @@ class Built:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Built:
-    """Build once, whichever workers ask."""
+    """Build once for all workers."""
     folder = tmp_path_factory.getbasetemp()
     folder = (folder if worker_id == "master" else folder.parent) / "distribution"
     folder.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ def test_the_wheel_holds_both_packages_and_nothing_else(built: Built) -> None:
         for file in SOURCE.parent.rglob("*")
         if file.is_file()
         and not NOT_BUILT & set(file.parts)
-        # Compiled loops are kept beside their sources.
+        # Compiled loops are cached beside their sources.
         and file.suffix not in (".nbi", ".nbc")
     }
     about = {name for name in built.files if name.startswith(f"{NAME}.dist-info/")}
@@ -116,7 +116,7 @@ def test_the_sdist_holds_what_is_needed_to_work_on_it(built: Built) -> None:
 
 
 def files_of_repository() -> set[str]:
-    """Return what git keeps; without git, or in what is no repository, the test skips."""
+    """Return the files that git tracks; skip the test without git or outside of a repository."""
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("git is not installed, or this is not a repository, perhaps an sdist itself")
     listed = subprocess.run(
@@ -188,7 +188,7 @@ def test_every_library_that_is_imported_is_declared_and_no_other(built: Built) -
 
 
 def modules_of(requirements: Iterable[Requirement], used: set[str]) -> set[str]:
-    """Return what of these libraries is used; the name of one that is not."""
+    """Return the modules of these libraries that are used, or the name of an unused library."""
     found: set[str] = set()
     for one in requirements:
         found |= (top_level(distribution(one.name)) & used) or {one.name}
@@ -196,7 +196,7 @@ def modules_of(requirements: Iterable[Requirement], used: set[str]) -> set[str]:
 
 
 def imports_of(file: Path) -> set[str]:
-    """Return the libraries that a module imports, wherever."""
+    """Return the libraries that a module imports anywhere."""
     found = IMPORTED.findall(file.read_text(encoding="utf-8"))
     names = {first or second for first, second in found}
     names -= {"pairgossip", "pairgossip_paper", "_typeshed"}
@@ -204,7 +204,7 @@ def imports_of(file: Path) -> set[str]:
 
 
 def test_the_wheel_runs_where_nothing_else_is(built: Built, tmp_path: Path) -> None:
-    """One test, so that it is installed once; each extra brings more."""
+    """This is one test, so that the wheel is installed once; each extra adds libraries."""
     here = Installed(tmp_path, built.wheel, built.metadata())
     here.add()
     run_a_peer(here)

@@ -1,4 +1,4 @@
-"""Code in the README and the docs: excerpts equal the source, the rest runs; the site builds."""
+"""Code in the README and the docs: excerpts equal the source, other code runs; the site builds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LINKED = [ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *PAGES]
 CODE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
-# Thousands of tags on hundreds of pages: a parser would take as long as a tenth of the build.
+# Hundreds of pages have thousands of tags: a parser would take a tenth of the build's time.
 TAG = re.compile(r"<(link|math|\w+(?=\s[^<>]*\b(?:id|src|srcset)=))([^<>]*)>")
 ATTRIBUTE = re.compile(r"\b(id|src|srcset|href)=([\"'])(.*?)\2")
 INCLUDED = re.compile(r"^:::\{include\} (\S+)", re.MULTILINE)
@@ -68,7 +68,7 @@ def source_of(file: str, name: str) -> str:
 
 
 def blocks_of(page: Path, kind: str) -> list[str]:
-    """Return what a page has to run in one language; excerpts of the source are not run."""
+    """Return a page's code in one language that is to be run; excerpts of the source are not."""
     blocks = FENCE.finditer(page.read_text(encoding="utf-8"))
     return [block["code"] for block in blocks if block["kind"] == kind and not block["file"]]
 
@@ -88,7 +88,7 @@ def test_excerpts_equal_the_source() -> None:
 
 
 def tenth_of(run: Callable[..., Any], **more: Any) -> Callable[..., Any]:
-    """Let a run make a tenth of its iterations, and three trials at most."""
+    """Limit a run to a tenth of its iterations and to three trials."""
 
     def briefly(*args: Any, **options: Any) -> Any:
         options = more | options
@@ -103,9 +103,9 @@ def tenth_of(run: Callable[..., Any], **more: Any) -> Callable[..., Any]:
 
 @pytest.fixture
 def brief(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw few pixels, and where nothing is asserted of what comes out, compute little.
+    """Draw few pixels, and compute little where nothing is asserted about the result.
 
-    How good it gets, other tests ask.
+    Other tests check the quality of results.
     """
     monkeypatch.setitem(mpl.rcParams, "savefig.dpi", 30)
     for written in (files, report):
@@ -123,7 +123,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     registries = (METHODS, FAMILIES, pg.kernels.CATALOG)
-    with ExitStack() as forgetting:  # a page may register one of its own
+    with ExitStack() as forgetting:  # a page may register its own
         for registry in registries:
             forgetting.enter_context(patch.dict(registry))
         for code in blocks_of(page, "python"):
@@ -153,7 +153,7 @@ def test_commands_run(
 
 
 def test_what_is_typed_can_be_copied() -> None:
-    """A prompt before a command would be typed along with it."""
+    """A prompt before a command would be copied with it."""
     for page in PAGES:
         for block in FENCE.finditer(page.read_text(encoding="utf-8")):
             assert not re.search(r"^[\w-]*[$%>] ", block["code"], re.MULTILINE), page
@@ -163,7 +163,7 @@ def anchors_of(page: Path) -> set[str]:
     """Return the names under which GitHub and the site link the headings of a page."""
     text = page.read_text(encoding="utf-8")
     found = set[str]().union(*(anchors_of(page.parent / file) for file in INCLUDED.findall(text)))
-    # In a heading code is text, and of a link only its words are.
+    # In a heading, code and the words of a link are text.
     text = re.sub(r"^`{3,}.*?^`{3,}$", "", text, flags=re.DOTALL | re.MULTILINE)
     for heading in HEADING.findall(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)):
         name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -173,7 +173,7 @@ def anchors_of(page: Path) -> set[str]:
 
 
 def broken_links(page: Path) -> list[str]:
-    """Return the links of a page that lead to no file, or to no heading of one."""
+    """Return the links of a page that lead to no file, or to no heading of a file."""
     broken = []
     for file, anchor in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
         target = page.parent / file if file else page
@@ -228,7 +228,7 @@ def test_what_a_page_loads_is_noticed() -> None:
 def built_site(copy: Path) -> dict[str, Loaded]:
     """Build the site from a copy of its sources; warnings are errors.
 
-    Examples are laid out but not run: each has a test of its own.
+    Examples are included but not run: each has its own test.
     """
     shutil.copytree(DOCS, copy / "docs", ignore=shutil.ignore_patterns(*BUILT))
     shutil.copytree(ROOT / "examples", copy / "examples")
@@ -242,7 +242,7 @@ def built_site(copy: Path) -> dict[str, Loaded]:
     pages = {}
     for page in (copy / "html").rglob("*.html"):
         name = page.relative_to(copy / "html").as_posix()
-        if not name.startswith("_static/"):  # the theme leaves a template there
+        if not name.startswith("_static/"):  # the theme leaves a template behind
             pages[name] = Loaded(page.read_text(encoding="utf-8"))
     return pages
 
@@ -268,13 +268,13 @@ def check_public_names(pages: dict[str, Loaded]) -> None:
 
 
 def estimate_briefly(*args: Any, trials: int = 1, **options: Any) -> pg.Run:
-    """Estimate in three trials at most: more of them draw the same curves, only smoother."""
+    """Estimate in at most three trials; more would draw the same curves, but smoother."""
     return ESTIMATE(*args, trials=min(trials, 3), **options)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_draw(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the gallery runs; the page of an example shows its figures."""
+    """The gallery runs examples in this way; the page of an example shows its figures."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pg, "estimate", estimate_briefly)
     exec(compile(example.read_text(encoding="utf-8"), str(example), "exec"), {})
@@ -285,7 +285,7 @@ def test_examples_draw(example: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def check_header(browser: Browser, index: Path) -> None:
-    """The links at the top are on one line, all of them, and nothing is wider than the window."""
+    """Check that all links at the top are on one line, and nothing is wider than the window."""
     for width, are_shown in ((1440, True), (1280, True), (1000, True), (390, False)):
         page = browser.new_page(viewport={"width": width, "height": 700})
         page.goto(index.as_uri())
@@ -302,7 +302,7 @@ def check_header(browser: Browser, index: Path) -> None:
 
 @pytest.mark.timeout(900)
 def test_the_site_builds(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """One test, so that the site is built once."""
+    """This is one test, so that the site is built once."""
     pages = built_site(tmp_path)
     for page in GUIDE:
         assert page.relative_to(DOCS).with_suffix(".html").as_posix() in pages
@@ -312,5 +312,5 @@ def test_the_site_builds(tmp_path: Path, request: pytest.FixtureRequest) -> None
     check_public_names(pages)
     assert pages["theory.html"].formulas > 20
     assert not any("mathjax" in source.lower() for source in pages["theory.html"].resources)
-    # Last, as it is skipped where there is no browser.
+    # This comes last, as it is skipped without a browser.
     check_header(request.getfixturevalue("browser"), tmp_path / "html" / "index.html")

@@ -1,4 +1,4 @@
-"""The front door: what it returns, and what it says to wrong input before any work starts."""
+"""The front door: what it returns, and how it refuses wrong input before any work starts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_auc_with_labels_beside_the_scores() -> None:
     run = pg.estimate(data[:, 0], "auc", GRAPH, **how, seed=0)
     assert run.target == pytest.approx(pg.exact(data, "auc"))
     np.testing.assert_allclose(run.estimates, run.target, atol=0.05)
-    # Before any positive meets a negative a node has no ratio: undefined, not zero.
+    # Before a positive meets a negative, a node has no ratio: undefined, not zero.
     assert run.history is not None
     assert np.isnan(run.history[0, 0]).any()
     assert np.isnan(run.mean[0]) == np.isnan(run.history[0, 0]).all()

@@ -1,4 +1,4 @@
-"""The field guide says what the programs do: its sentences, its files and its walk are tried."""
+"""The field guide says what the programs do: its sentences, files and walkthrough are tested."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VARIES = "\0"
 
 
 def texts_of(source: Path) -> set[str]:
-    """Return all text in a program; what is filled in when it runs is one character."""
+    """Return all text in a program; each part that is filled in at run time is one character."""
     found = set()
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -58,7 +58,7 @@ def fixed_parts(sentence: str) -> list[str]:
 
 
 def is_said(sentence: str, texts: set[str]) -> bool:
-    """Whether some text has all fixed parts, in their order."""
+    """Return whether some text has all fixed parts, in order."""
     pattern = re.compile(".*".join(map(re.escape, fixed_parts(sentence))), re.DOTALL)
     return any(pattern.search(text) for text in texts)
 
@@ -72,7 +72,7 @@ def sentences() -> list[str]:
 def test_sentences_are_those_of_the_programs(sentence: str, texts: set[str]) -> None:
     head, _, reason = sentence.partition(": ")
     counted = head in ("refused", "rejected by neighbors", "frames dropped", "frames refused")
-    if counted and not is_said(sentence, texts):  # a counter whose reason is filled in
+    if counted and not is_said(sentence, texts):  # a counter for which a reason is filled in
         assert is_said(f"{head}: ", texts) and reason in texts
     else:
         assert is_said(sentence, texts)
@@ -85,7 +85,7 @@ def test_a_sentence_that_nobody_says_is_noticed(texts: set[str]) -> None:
 
 
 def quotations() -> list[tuple[str, str]]:
-    """Return what the pages quote in prose, with the page."""
+    """Return what the pages quote in prose, each with its page."""
     found = []
     for page in sorted(FIELD.glob("*.md")):
         prose = CODE.sub("", page.read_text(encoding="utf-8"))
@@ -97,7 +97,7 @@ def quotations() -> list[tuple[str, str]]:
 def test_what_the_pages_quote_is_what_the_programs_print(
     page: str, quoted: str, texts: set[str]
 ) -> None:
-    """A quotation may end in what is filled in, such as a name."""
+    """A quotation may end with a part that is filled in, such as a name."""
     begins = any(
         text.endswith(VARIES) and len(text) > 5 and quoted.startswith(text[:-1]) for text in texts
     )
@@ -150,7 +150,7 @@ def test_three_machines(
     capsys: pytest.CaptureFixture[str],
     number: int,
 ) -> None:
-    """Type what the page says on three machines, as far as it needs no network."""
+    """Type what the page says on three machines, except what needs a network."""
     page = (FIELD / "three-machines.md").read_text(encoding="utf-8")
     part = page.split("## If rows may travel")[number]
     typed = 0

@@ -1,4 +1,4 @@
-"""Figures of README and guide show what the code does now: they are drawn again and compared."""
+"""Figures of README and guide show what the code does now: they are redrawn and compared."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from pairgossip.arrays import FloatArray
 ROOT = Path(__file__).parents[1]
 GUIDE = ROOT / "docs" / "guide"
 BLOCK = 16
-"""Pixels that are averaged along each side, which levels out how letters are drawn."""
+"""Side of averaged blocks in pixels, so that details of letters do not matter."""
 APART = 0.15
-"""By how much two blocks differ in brightness, from 0 to 1, that show something else."""
+"""Difference in brightness, from 0 to 1, above which two blocks show different things."""
 MOST_APART = 0.01
-"""The share of blocks that may."""
+"""Largest share of blocks that may differ."""
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +62,13 @@ def figure(drawing: ModuleType) -> Figure:
 
 
 def messages_to(error: float, line: Line2D) -> int:
-    """Return after how many messages a curve is at most as high as the error."""
+    """Return the number of messages after which a curve is at most at this error."""
     messages, errors = (np.asarray(part) for part in line.get_data())
     return int(messages[np.argmax(errors <= error)])
 
 
 def read_page(page: Path, picture: Path) -> str:
-    """Return the text of a page in one line; it shows the picture."""
+    """Return the text of a page as one line; assert that it shows the picture."""
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert re.search(rf"\]\([a-z./]*images/{re.escape(picture.name)}\)", text)
     return text

@@ -156,7 +156,7 @@ def test_toml_is_looked_at_in_one_pass(text: str) -> None:
 def test_ctrl_c_in_an_archive_waits_for_the_file(
     file: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    """An exception there makes `zipfile` raise or print errors of its own."""
+    """An exception there would make `zipfile` raise or print its own errors."""
     usual = getattr(zipfile.ZipFile, where)
     printed: list[object] = []
 
@@ -170,7 +170,7 @@ def test_ctrl_c_in_an_archive_waits_for_the_file(
         patched.setattr(zipfile.ZipFile, where, interrupted)
         with pytest.raises(KeyboardInterrupt), replacing(file) as opened:
             np.savez(opened, values=np.arange(3))
-            patched.undo()  # one Ctrl-C only
+            patched.undo()  # only one Ctrl-C
     assert printed == []
     assert list(file.parent.iterdir()) == [file]
     assert np.load(file)["values"].tolist() == [0, 1, 2]
@@ -215,7 +215,7 @@ def test_a_replacement_that_fails_leaves_the_old_file(
 
 @pytest.fixture
 def macos(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give this system macOS's way of syncing; return the list of what is called."""
+    """Give this system macOS's way of syncing; return the list of calls."""
     fcntl = pytest.importorskip("fcntl")
     called: list[str] = []
 
@@ -240,7 +240,7 @@ def test_macos_is_asked_to_wait_for_the_disk_itself(file: Path, macos: list[str]
 def test_a_disk_without_the_way_of_macos_is_synced_as_usual(
     file: Path, macos: list[str], monkeypatch: pytest.MonkeyPatch, answer: int, called: list[str]
 ) -> None:
-    """But not one that has failed: asked again it may say that all is well."""
+    """A disk that has failed is not asked again: it might then report success."""
 
     def refusing(*_: object) -> None:
         raise OSError(answer, os.strerror(answer))

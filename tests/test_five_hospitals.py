@@ -1,4 +1,4 @@
-"""A new user follows the tutorial of the field guide word for word, as all six hospitals."""
+"""A new user follows the tutorial of the field guide word for word, as each of its hospitals."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "field" / "five-hospitals.md"
 FENCE = re.compile(r"^```(shell|text|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ADDRESS = re.compile(r"tls/127\.0\.0\.1:745\d")
 VARIES = re.compile(r"^((?!specification).*)\b[0-9a-f]{64}$")
-"""Ids; the hash of a specification is the same for everybody."""
+"""Ids, which differ each time; the hash of a specification is the same for everybody."""
 HOSPITALS = [f"hospital-{number}" for number in range(1, 7)]
 PATIENCE = 90.0
-"""Seconds until something must have happened that takes 5, on a machine with much else to do."""
+"""Seconds to wait for something that takes 5 on an idle machine."""
 RUN = [sys.executable, "-P", "-c", "import sys; from pairgossip.cli import main; sys.exit(main())"]
 AWAITED = re.compile(r"peer (questions|accept|result|status) ?(\d*) ?.*?--home (\S+)")
-"""Commands that somebody types who has seen that the question is there, or is answered."""
+"""Commands that are typed after a question is visible, or answered."""
 
 
 class Step(NamedTuple):
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
 
 def steps_of_page() -> tuple[str, list[Step]]:
-    """Return the specification, and what is typed and shown in turn."""
+    """Return the specification, and the lines that are typed, each with the output shown."""
     spec, steps = "", list[Step]()
     for kind, block in FENCE.findall(PAGE.read_text(encoding="utf-8")):
         if kind == "toml":
@@ -51,7 +51,7 @@ def steps_of_page() -> tuple[str, list[Step]]:
 
 
 class Desk:
-    """A folder and the shell in it: what is typed there, and what was started in the background."""
+    """A folder and a shell in it: what is typed there, and what was started in the background."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self._folder, self._capsys = folder, capsys
@@ -82,7 +82,7 @@ class Desk:
     def _start(self, command: str, log: str) -> str:
         words = shlex.split(command)[1:]
         program = RUN + words
-        if self._peers:  # the others as what the command becomes, in half the time
+        if self._peers:  # the others as what the command runs, in half the time
             assert words[:3] == ["peer", "run", "--home"]
             program = [sys.executable, "-P", "-m", "pairgossip.study", *words[3:]]
         with (self._folder / log).open("wb") as file:
@@ -90,7 +90,7 @@ class Desk:
         return ""
 
     def _wait_until_ready(self, line: str) -> None:
-        """Wait for what a person sees before typing a line: a list, a question, an answer."""
+        """Wait for what a person would see before typing a line: a list, a question, an answer."""
         typed = AWAITED.search(f"{line} ")
         if typed is None:
             return
@@ -147,7 +147,7 @@ def desk(
 
 
 def plain(text: str) -> str:
-    """Return text without what is another thing each time, and without the form of tables."""
+    """Return text without parts that differ each time, and without the layout of tables."""
     lines = (VARIES.sub(r"\1...", line.rstrip()) for line in text.splitlines())
     return " ".join(" ".join(lines).split())
 
@@ -165,7 +165,7 @@ def test_what_is_typed_prints_what_is_shown(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_the_way_is_whole() -> None:
-    """From files to a result that anybody can check, with all figures of the sentence shown."""
+    """The tutorial leads from files to a result that anybody can check, with all figures shown."""
     _, steps = steps_of_page()
     typed = [" ".join(line.split()[1:3]) for step in steps for line in step.typed]
     for name in ("dataset", "exact", "estimate", "verify", "peer disclosed"):

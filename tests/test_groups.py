@@ -44,7 +44,7 @@ ITERATIONS = 60
 def stepping(
     variant: tuple[str, str, str | None], problem: Pairs, graph: Graph, law: str
 ) -> tuple[Any, Any]:
-    """The reference algorithm on a plain graph, as a state and a step."""
+    """Return the reference algorithm on a plain graph, as a state and a step."""
     method, clock, order = variant
     steps = {
         ("gosta", "sync"): (gosta_sync.init, partial(gosta_sync.step, order=order or "")),
@@ -86,7 +86,7 @@ def test_grouped_runs_are_the_plain_algorithm_on_the_materialized_graph(
     problems: list[tuple[Any, Any]] = [("gini", rows), (skewed, rows)]
     if method != "u1":
         problems.append(("auc", labeled_rows))
-    # Every case has all sites and all kernels; which goes with which differs from case to case.
+    # Every case has all sites and all kernels, in different combinations.
     first = 2 * (construction == "blow-up") + (target == "u") + (law == "node-clocks")
     for number, (sites, groups) in enumerate(SITES.values(), start=first):
         kernel, make = problems[number % len(problems)]
@@ -161,7 +161,7 @@ def test_counts_are_those_of_a_naive_count(construction: str, method: str) -> No
         np.testing.assert_array_equal(run.local_exchanges[trial], run.exchanges - network)
     assert (run.local_exchanges > 0).any() == (construction == "lexicographic")
     np.testing.assert_allclose(run.messages, 2 * run.network_exchanges.mean(axis=0))
-    numbers = 2 + (method == "gosta")  # an observation of two columns, and one estimate
+    numbers = 2 + (method == "gosta")  # an observation of two columns, and an estimate
     np.testing.assert_allclose(run.bytes, 8 * numbers * run.messages)
 
 

@@ -24,7 +24,7 @@ STEP = pg.steps.inverse_sqrt(0.3)
 
 
 def pair_gradient(theta: FloatArray, a: int, b: int) -> FloatArray:
-    """Of 1{l_a > l_b} log(1 + exp(-theta . (x_a - x_b)))."""
+    """Return the gradient of 1{l_a > l_b} log(1 + exp(-theta . (x_a - x_b)))."""
     difference = DATA[a] - DATA[b]
     if LABELS[a] <= LABELS[b]:
         return np.zeros(2)
@@ -38,7 +38,7 @@ def site_gradient(theta: FloatArray, u: int, v: int, groups: list[int]) -> Float
 
 
 def transcribed(exchanges: Any, gradient: Any, n: int, clock: str, p: FloatArray) -> FloatArray:
-    """Gossip dual averaging with T(z) = -gamma z; return the averaged models."""
+    """Run gossip dual averaging with T(z) = -gamma z; return the averaged models."""
     held, picks = list(range(n)), [0] * n
     z, theta, mean = np.zeros((3, n, 2))
     for t, (i, j) in enumerate(exchanges.tolist(), start=1):

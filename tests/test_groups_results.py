@@ -1,4 +1,4 @@
-"""Groups in files, joined runs, tables and pictures, and in what theory says."""
+"""Groups in files, joined runs, tables and pictures, and in predictions of theory."""
 
 from __future__ import annotations
 

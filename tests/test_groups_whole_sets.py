@@ -29,7 +29,7 @@ KERNELS: dict[str, tuple[Any, Any]] = {
 
 
 def naive_values(data: FloatArray, kernel: Any, groups: list[int], target: str) -> FloatArray:
-    """What every site adds for every set, pair of rows by pair of rows, shape (n, n, K)."""
+    """Return what every site adds for every set, by pairs of rows, shape (n, n, K)."""
     n, N = max(groups) + 1, len(groups)
     parts = as_kernel(kernel).components
     values = np.zeros((n, n, len(parts)))

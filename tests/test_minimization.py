@@ -127,7 +127,7 @@ def test_wrong_input_gets_one_sentence(wrong: dict[str, Any], sentence: str | No
         "iterations": 10,
         "seed": 0,
     }
-    if sentence is None:  # steep only without bounds: a radius of 1 stands in for them
+    if sentence is None:  # steep only without bounds, which a radius of 1 replaces
         assert np.isfinite(minimize(**(right | wrong)).objective).all()
         return
     with pytest.raises(InputError, match=sentence) as caught:
@@ -143,7 +143,7 @@ def test_a_general_loss_has_no_step_of_the_paper() -> None:
     )
     with pytest.raises(InputError, match="has no finite Lipschitz constant to choose a step size"):
         minimize(FEATURES, loss=general, graph=GRAPH, iterations=10, step="paper")
-    for step in (constant(0.01), None):  # as written: compiling takes a hundred times as long
+    for step in (constant(0.01), None):  # not compiled: that takes a hundred times as long
         result = minimize(
             FEATURES, loss=general, graph=GRAPH, iterations=50, step=step, engine="plain"
         )

@@ -1,4 +1,4 @@
-"""What notebooks show of objects: HTML that needs nothing else, with the numbers in it."""
+"""How notebooks show objects: self-contained HTML with the numbers in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELLS = pg.cells.Even(0, 9000, 64)
 
 
 class _Tags(HTMLParser):
-    """Counts tags that are open, and refuses those that end another one."""
+    """Counts open tags, and refuses end tags of another one."""
 
     VOID = ("meta", "br")
 
@@ -110,7 +110,7 @@ def test_objects_show_themselves(what: str, words: str) -> None:
     "what", ["answer", "summary", "run", "groups", "sites", "survival", "validation"]
 )
 def test_they_bring_their_colors(what: str) -> None:
-    """On a dark page text would not be seen, were the background not theirs too."""
+    """Without their own background, text would be invisible on a dark page."""
     html = _make(what)._repr_html_()
     assert html.startswith('<div class="pairgossip">') and "background: #fff" in html
 

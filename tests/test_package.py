@@ -35,7 +35,7 @@ def test_every_public_name_exists() -> None:
 
 
 def test_tab_completion_offers_public_names_alone() -> None:
-    for module in MODULES:  # each is an attribute once it is loaded
+    for module in MODULES:  # loading makes each one an attribute
         importlib.import_module(module)
     assert [name for name in dir(pg) if not name.startswith("__")] == sorted(pg.__all__)
     assert {"__version__", "__doc__", "__path__"} <= {*dir(pg)}
@@ -102,7 +102,7 @@ def test_the_picture_of_the_architecture_shows_every_room() -> None:
 
 
 def rooms_in_picture() -> set[Path]:
-    """Return the rooms and files of CONTRIBUTING's picture; indented ones are inside."""
+    """Return the rooms and files of CONTRIBUTING's picture; indented ones are inside others."""
     picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```")[1]
     shown, above = set(), Path()
     for line in filter(str.strip, picture.splitlines()):

@@ -1,4 +1,4 @@
-"""Every file that `./run` fetches is one whose hash is in constraints.txt."""
+"""`./run` fetches only files whose hashes are in constraints.txt."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_pin_has_hashes_of_its_files() -> None:
     text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     pins = [pin[0] for pin in PINNED["PIN"].finditer(text)]
     assert len(pins) > 100 and len(pins) == text.count("==") - text.count(" == ")
-    # Each has a wheel and an sdist, or wheels of several systems.
+    # Each has a wheel and an sdist, or wheels for several systems.
     for pin in pins:
         hashes = re.findall(r"--hash=sha256:[0-9a-f]{64}\b", pin)
         assert len(hashes) == len(set(hashes)) >= 2, pin
@@ -84,7 +84,7 @@ def test_an_extra_that_is_not_there_is_named() -> None:
 
 
 def make_wheel(folder: Path, name: str = "alone", more: str = "") -> str:
-    """Make a package of nothing but its metadata; return its hash."""
+    """Make a package that is only metadata; return its hash."""
     wheel, about = folder / f"{name}-1.0-py3-none-any.whl", f"{name}-1.0.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{more}"
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -104,7 +104,7 @@ def flip(digest: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a project that needs one package, an index of that alone, and an empty environment."""
+    """Make a project that needs one package, an index with only that, and an empty environment."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(SCRIPT, tmp_path / ".ci")
     (tmp_path / "pyproject.toml").write_text(PROJECT, encoding="utf-8")
@@ -149,7 +149,7 @@ def test_a_package_without_a_hash_is_refused(project: Path) -> None:
 
 
 def test_a_package_without_a_pin_is_refused(project: Path) -> None:
-    """pip asks for the packages that a package needs, whether they are pinned or not."""
+    """pip also installs what a package needs, whether it is pinned or not."""
     make_wheel(project, "other")
     refused = install(project, pin_to(make_wheel(project, more="Requires-Dist: other\n")))
     assert refused.returncode == 1 and not is_installed(project)
@@ -158,7 +158,7 @@ def test_a_package_without_a_pin_is_refused(project: Path) -> None:
 
 @pytest.mark.parametrize("file", ["run", "deploy/Containerfile", ".ci/build_release.py"])
 def test_nothing_else_fetches_packages(file: str) -> None:
-    """Whatever pip installs or builds elsewhere is the package itself, with what is there."""
+    """Elsewhere pip only installs or builds the package itself, with what is already installed."""
     text = (ROOT / file).read_text(encoding="utf-8").replace("\\\n", " ")
     calls = [
         line

@@ -29,13 +29,13 @@ def gini() -> Plan:
 
 @pytest.fixture(scope="module")
 def sharp() -> Plan:
-    """A plan for an error that pilots do not reach."""
+    """Make a plan for an error that pilots do not reach."""
     return pg.plan(rows(16), "gini", "torus", error=0.002)
 
 
 @pytest.fixture(scope="module")
 def custom() -> Plan:
-    """A plan for a kernel that has no sketch."""
+    """Make a plan for a kernel that has no sketch."""
     return pg.plan(ROWS, ratio_of_sizes, TORUS, error=0.02)
 
 
@@ -49,7 +49,7 @@ def find(plan: Plan, name: str) -> PlannedMethod:
 
 @contextmanager
 def planning_only(*names: str) -> Iterator[None]:
-    """Plan these methods alone; each is planned as it is among all, with randomness of its own."""
+    """Plan only these methods; each is planned as among all, with its own random numbers."""
     ways = [way for way in list_ways() if PlannedMethod(*way).name in names]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairgossip.planning.list_ways", lambda: ways)
@@ -63,7 +63,7 @@ def plan_one(name: str, *arguments: Any, **options: Any) -> PlannedMethod:
 
 
 def run_as_planned(row: PlannedMethod, factor: float, trials: int, **changes: Any) -> pg.Run:
-    """Run a method for some times as long as planned, with other randomness than the plan's."""
+    """Run a method for a multiple of its planned length, with other random numbers."""
     assert row.exchanges is not None
     arguments: dict[str, Any] = {"data": ROWS, "kernel": "gini", "graph": TORUS} | changes
     return pg.estimate(
@@ -119,7 +119,7 @@ def test_errors_that_are_known_for_a_while_only_are_simulated(
 
 @pytest.mark.parametrize("name", ["sketch (ordered)", "sketch (random)"])
 def test_where_slopes_are_flat_the_sketch_itself_is_tried_out(name: str) -> None:
-    # The variance of as many zeros as ones is the largest there is.
+    # The variance of as many zeros as ones is the largest possible.
     halves: dict[str, Any] = {"data": np.arange(64) // 32, "kernel": "variance"}
     row = plan_one(name, **halves, graph=TORUS, error=0.02)
     assert row.basis == "simulated"
@@ -127,7 +127,7 @@ def test_where_slopes_are_flat_the_sketch_itself_is_tried_out(name: str) -> None
 
 
 def test_an_error_is_reached_when_every_node_has_an_estimate() -> None:
-    # Where the classes lie apart, every estimate of the AUC is exact as soon as there is one.
+    # If the classes do not overlap, every estimate of the AUC is exact from the start.
     labels = np.arange(64) % 2
     apart: dict[str, Any] = {"data": np.arange(64) + 100.0 * labels, "labels": labels}
     for name in ("sketch (random)", "gosta (async)", "tracking (random)"):
@@ -150,7 +150,7 @@ def test_along_a_tree_messages_are_counted(gini: Plan) -> None:
     assert row.remaining_error == pytest.approx(run.error[-1] / run.target, rel=1e-6)
     assert run.sketch_error is not None
     assert row.remaining_error == pytest.approx(run.sketch_error / run.target)
-    # Nodes learn first where the rows lie, which takes the same way again.
+    # Nodes first learn the range of the rows, which takes as many messages again.
     bins = pg.sketches.Bins(16, range=(0.0, 20.0))
     declared = plan_one(row.name, ROWS, "gini", TORUS, error=0.02, sketch=bins)
     assert row.messages == 2 * gini.bounds.messages
@@ -239,7 +239,7 @@ def test_flooding_is_tried_out_for_a_while_only(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("pairgossip.planning.predictions._MOST_UNITED", 3 * 8192)
     for name in ("sketch (random)", "collect (random)"):
         small, large = (plan_one(name, rows(n), "gini", "cycle", error=0.1) for n in (64, 600))
-        assert small.messages is not None  # of fewer trials
+        assert small.messages is not None  # from fewer trials
         assert (large.why_not or "").startswith("A pilot of 24,576 exchanges is too")
 
 

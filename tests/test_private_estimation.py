@@ -1,4 +1,4 @@
-"""`pg.estimate(..., privacy=...)`: unbiased and as noisy as predicted, whatever runs it."""
+"""`pg.estimate(..., privacy=...)`: unbiased, and as noisy as predicted, with any method."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ SITES = pg.graphs.complete(4)
 
 
 def private(kernel: Any = "gini", **options: Any) -> pg.Run:
-    """A run on few nodes, the first trials of seed 1 unless told otherwise."""
+    """Run on few nodes, by default the first trials of seed 1."""
     settings: dict[str, Any] = {"privacy": MECHANISM, "iterations": 400, "trials": 2, "seed": 1}
     return pg.estimate(DATA, kernel, **{**settings, **options})
 
 
 def within(values: Any, expected: float, errors: float = 4.0) -> bool:
-    """Whether a mean is within this many of its standard errors."""
+    """Return whether a mean is within this many standard errors."""
     return bool(abs(values.mean() - expected) < errors * values.std() / math.sqrt(len(values)))
 
 
 @pytest.mark.parametrize(
-    ("kernel", "mechanism", "target"),  # every two of them meet
+    ("kernel", "mechanism", "target"),  # every pair of them occurs
     [
         ("gini", MECHANISM, "u"),
         ("gini", ROUNDED, "v"),
@@ -64,7 +64,7 @@ def test_reports_and_estimates_are_unbiased_and_as_noisy_as_predicted(
     kurtosis = np.mean(centered**4) / np.mean(centered**2) ** 2
     uncertain = found * math.sqrt((kurtosis - 1) / 4 / run.trials)
     assert abs(found - run.privacy_error.standard_error) < 4 * uncertain
-    # Nodes know no more than the reports, and gossip adds a bias that theory knows.
+    # Nodes know only the reports, and gossip adds a bias that theory predicts.
     gossip = run.theory().expected_mean[-1] - expected
     assert within(run.estimates.mean(axis=1), expected + gossip)
     assert abs(gossip) < 0.05 * exact
@@ -91,7 +91,7 @@ def test_every_method_converges_to_the_statistic_of_its_reports(
     run = private(skewed, iterations=150_000, checkpoints=[150_000], **how)
     short = private(skewed, iterations=3, **how)
     assert run.private_values is not None and short.private_values is not None
-    # Reports hang on seed and trial alone, not on how they are used.
+    # Reports depend on seed and trial only, not on how they are used.
     assert (run.private_values == short.private_values).all()
     left = np.abs(run.estimates.mean(axis=1) - run.private_values).max()
     assert left < 0.1 * np.ptp(run.private_values)
@@ -109,7 +109,7 @@ TWINS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("how", "kernel", "target"),  # each target meets every method and every kernel
+    ("how", "kernel", "target"),  # each target occurs with every method and every kernel
     [
         (how, kernel, "uv"[(number + other) % 2])
         for number, how in enumerate(TWINS)
@@ -127,7 +127,7 @@ def test_fast_and_plain_engines_agree_on_the_same_reports(
 
 
 def test_own_tokens_without_their_rule_would_be_biased() -> None:
-    """The debiased kernel at a node's own report is biased, even where h(x, x) = 0."""
+    """The debiased kernel is biased at a node's own report, even where h(x, x) = 0."""
     mechanism = RandomizedResponse(1.0, 4, (0, 1))
     debiased = mechanism.debiased("gini").as_kernel()
     run = private(privacy=mechanism, trials=400, iterations=1)
@@ -155,7 +155,7 @@ def test_averaging_is_unbiased_for_the_mean() -> None:
         assert run.estimates.mean(axis=1) == pytest.approx(run.private_values, abs=1e-9)
     assert error is not None and error.binning_bias == pytest.approx(
         0, abs=1e-12
-    )  # rounding at random has none
+    )  # random rounding has none
     assert run.theory().expected_mean == pytest.approx(DATA.mean())
     slow = pg.estimate(
         DATA, method="averaging", privacy=ROUNDED, iterations=400, trials=2, seed=3, engine="plain"
@@ -197,7 +197,7 @@ def test_seeds_repeat_and_none_asks_the_operating_system() -> None:
     secure = private(seed=None, trials=3)
     redrawn = private(seed=secure.seed, trials=3)
     assert secure.private_values is not None and redrawn.private_values is not None
-    # The seed of the exchanges, which is in the file, does not give the reports away.
+    # The seed of the exchanges, which is in the file, does not reveal the reports.
     assert (secure.private_values != redrawn.private_values).any()
     assert len(np.unique(secure.private_values)) > 1
 

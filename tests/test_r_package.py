@@ -1,4 +1,4 @@
-"""The R package in `r/`: R's own check of it with the real command, and the page about it."""
+"""The R package in `r/`: R's own check with the real command, and the page about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MARK = "=== next block"
 
 
 def find_lacking() -> str:
-    """Return what is not installed of all that a check of the package needs."""
+    """Return what a check of the package needs but is not installed."""
     if shutil.which("R") is None or shutil.which("Rscript") is None:
         return "R"
     done = subprocess.run(["Rscript", "-e", LACKING], capture_output=True, text=True, check=True)
@@ -35,7 +35,7 @@ def find_lacking() -> str:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the environment in which R finds this command, and asks no network for packages."""
+    """Return an environment in which R finds this command and does not look for packages online."""
     if lacking := find_lacking():
         pytest.skip(f"The R package is not checked: {lacking} is not installed")
     folder = tmp_path_factory.mktemp("r")
@@ -68,7 +68,7 @@ def member(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]
 
 
 def run_r(words: Sequence[str], folder: Path, environment: dict[str, str]) -> str:
-    """Run a program of R's, and return what it prints."""
+    """Run an R program, and return what it prints."""
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-8000:]
     return done.stdout

@@ -31,7 +31,7 @@ SHOWN = "a test's rows to a test"
 
 @pytest.fixture(autouse=True)
 def entered() -> Iterator[None]:
-    """Enter one of each, and forget them afterwards."""
+    """Register one of each, and forget them afterward."""
     catalogs = (pg.kernels.CATALOG, METHODS, MARGINS, pg.losses.CATALOG)
     patches = [patch.dict(catalog) for catalog in catalogs]
     for each in patches:
@@ -65,7 +65,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 
 def likeness(scale: float = 1000.0) -> pg.Kernel:
-    """How alike two incomes are."""
+    """Return a kernel of the similarity of two incomes."""
 
     def function(x: FloatArray, y: FloatArray) -> FloatArray:
         return np.exp(-np.abs(x - y) / scale)
@@ -93,7 +93,7 @@ PIECES = Pieces(
     (Piece(1.0, -2.0, 0.0),),
     (Piece(1.5, 2.0, 0.0), Piece(0.5, -2.0, 0.0)),
 )
-"""Twice the hinge, whose numbers are known."""
+"""Twice the hinge, for which results are known."""
 
 
 def _both(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -174,7 +174,7 @@ def test_a_margin_makes_losses_that_are_learned_listed_and_sketched(
         pg.minimize(x, labels, loss, "complete", method="sketch", penalty=SquaredL2(strength))
         for loss, strength in (("auc-eager-hinge", 0.2), ("auc-hinge", 0.1))
     )
-    np.testing.assert_allclose(mine.model, theirs.model, rtol=1e-3)  # as far as bins tell
+    np.testing.assert_allclose(mine.model, theirs.model, rtol=1e-3)  # up to the width of bins
     fit = pg.minimize(x, labels, "ranking-eager-hinge", "complete", iterations=300, seed=0)
     assert fit.objective[-1] < fit.objective[0]
     assert cli("losses", "--json").json()["auc-eager-hinge"]["sketches"] is True

@@ -1,4 +1,4 @@
-"""Three sites that reach nothing but a relay follow the operating guide, word for word."""
+"""Three sites that reach only a relay follow the operating guide word for word."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ import time, zenoh
 session = zenoh.open(zenoh.Config.from_file("relay/relay.json5"))
 time.sleep(1e6)
 """
-"""What zenohd does, where there is none."""
+"""A router in place of zenohd where that is not installed."""
 ASKED = (
     ("clinic-a", "pairgossip peer ask gini.toml"),
     ("clinic-b", "pairgossip peer accept 1"),
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 
 
 def typed_lines() -> list[tuple[str, str]]:
-    """Return what the section tells to type, each line with the machine on which it is."""
+    """Return the lines that the section says to type, each with its machine."""
     section = PAGE.partition("## Sites that cannot be called")[2].partition("\n## ")[0]
     found, machine = list[tuple[str, str]](), ""
     for line in "".join(_FENCE.findall(section)).replace("relay.example", RELAY).splitlines():
@@ -53,7 +53,7 @@ def typed_lines() -> list[tuple[str, str]]:
 
 
 def follow(relay: RelayHost, sites: dict[str, Site]) -> str:
-    """Enter all lines up to the last, which runs the relay; return that one."""
+    """Type all lines up to the last, which runs the relay; return the last."""
     (spec, page), _ = parts_of_page()
     hosts: dict[str, Host] = {**sites, "relay": relay}
     for name, line in lines_of(page):
@@ -79,7 +79,7 @@ def hand_over(hosts: dict[str, Host], file: Path) -> None:
 
 
 def write_by_hand(relay: RelayHost, sites: dict[str, Site]) -> None:
-    """Put the configuration of the page in place of the one that was made, with other paths."""
+    """Replace the configuration that was made by that of the page, with other paths."""
     shown = CONFIGURATION.read_text(encoding="utf-8")
     placeholders = dict.fromkeys(_ID.findall(shown))
     folder = relay.folder / "relay"

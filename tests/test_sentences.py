@@ -1,4 +1,4 @@
-"""Front doors refuse a wrong argument in the whole sentence that was recorded."""
+"""Front doors refuse a wrong argument with exactly the recorded sentence."""
 
 from __future__ import annotations
 

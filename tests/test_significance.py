@@ -1,4 +1,4 @@
-"""Tests on a graph: every node has the statistic, its error and its p, as all rows tell them."""
+"""Tests on a graph: every node gets the statistic, its error and its p, as from all rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ON_A_TREE: dict[str, Any] = {"graph": "complete", "schedule": "tree", "checkpoin
 
 
 def ask(name: str, shape: Any = np.asarray, **how: Any) -> Any:
-    """Make a test by ranks of the same rows, transformed."""
+    """Make a rank test of the same rows, transformed."""
     if name == "spearman":
         return pg.test(shape(COLUMNS), name, **how)
     return pg.test(shape(NUMBERS), name, labels=LABELS, **how)
@@ -35,7 +35,7 @@ def test_averaged_bins_tell_what_rows_do(name: str, shape: Any) -> None:
     assert run.p_value.shape == run.estimates.shape == (1, 200)
     assert run.estimates == pytest.approx(exact.value, abs=0.1 * exact.error)
     assert run.sampling_error == pytest.approx(exact.error, rel=0.05)
-    near = 0.8 if name == "kolmogorov-smirnov" else 0.2  # within bins no gap is seen
+    near = 0.8 if name == "kolmogorov-smirnov" else 0.2  # gaps within bins are invisible
     assert np.log(run.p_value) == pytest.approx(np.log(exact.p), abs=near)
 
 
@@ -87,7 +87,7 @@ def test_p_values_of_different_tests_are_not_joined() -> None:
     assert pg.join_trials([first, ask_trial(1, 0.5)]).p_value.shape == (2, 200)
     with pytest.raises(pg.InputError, match=r"differ in test \(two-sided, null 0\.5 and .*0\.6\)"):
         pg.join_trials([first, ask_trial(1, 0.6)])
-    of_before = replace(ask_trial(1, 0.5), p_law=None)  # as files of 0.2 are
+    of_before = replace(ask_trial(1, 0.5), p_law=None)  # like files of 0.2
     for halves in ([first, of_before], [of_before, first]):
         with pytest.raises(pg.InputError, match=r"Only some of the results have p_law"):
             pg.join_trials(halves)
@@ -106,7 +106,7 @@ def test_sites_that_send_bins_test_by_rows() -> None:
 
 
 def draw(name: str, n: int, levels: float | None) -> dict[str, Any]:
-    """Return the arguments of a test of rows that go together a little, on levels or not."""
+    """Return the arguments of a test of weakly correlated rows, with or without ties."""
     rng = np.random.default_rng(n)
     x = rng.normal(size=n)
     rows = np.column_stack([x, 0.3 * x + rng.normal(size=n)])
@@ -176,7 +176,7 @@ def test_ties_that_nodes_do_not_see_make_p_larger_and_are_told_of(name: str) -> 
     with pytest.warns(pg.CoarseSketch, match="do not see which rows are tied: test all rows"):
         run = pg.test(**asked, graph="complete", method="tracking", checkpoints=1)
     assert (run.null_error > pg.test(**asked).null_error).all()
-    with warnings.catch_warnings():  # nodes that have not met yet are another matter
+    with warnings.catch_warnings():  # nodes that have not met yet are tested elsewhere
         warnings.simplefilter("error", pg.CoarseSketch)
         warnings.simplefilter("ignore", pg.errors.NotEnough)
         how: dict[str, Any] = {"graph": "cycle", "method": "tracking", "iterations": 60}
@@ -200,7 +200,7 @@ def test_nodes_count_a_perfect_order(name: str, method: str, tmp_path: Any) -> N
 @pytest.mark.parametrize("name", ["auc", "kendall-b"])
 def test_nodes_that_hardly_began_count_nothing(name: str) -> None:
     asked = draw(name, 10, None)
-    for iterations in (30, 40, 50, 60):  # some end when a few nodes only have met
+    for iterations in (30, 40, 50, 60):  # some end when only a few nodes have met
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             how: dict[str, Any] = {"graph": "complete", "method": "sketch", "checkpoints": 1}

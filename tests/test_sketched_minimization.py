@@ -35,7 +35,7 @@ def fit(loss: str = "auc-logistic", **options: Any) -> pg.Fit:
 
 @cache
 def default_fit() -> pg.Fit:
-    """The fit to which those along other ways are compared."""
+    """Return the fit with which fits by other schedules are compared."""
     return fit()
 
 
@@ -113,7 +113,7 @@ def test_along_edges_nodes_agree_on_the_same_model(schedule: str) -> None:
     assert np.linalg.norm(found.model - exact.model) < 1e-4 * size
     assert found.objective[-1] == pytest.approx(exact.objective[-1], rel=1e-8)
     assert found.messages[-1] > exact.messages[-1]
-    assert found.iterations[-1] <= exact.iterations[-1] + 1  # it does not follow noise
+    assert found.iterations[-1] <= exact.iterations[-1] + 1  # it does not fit noise
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_along_edges_nodes_agree_on_the_same_model(schedule: str) -> None:
     ],
 )
 def test_features_may_be_many(loss: str, schedule: str, off: float) -> None:
-    # So many that the range of scores is asked for, and the curvature averaged once only.
+    # With this many features, the range of scores is requested, and the curvature averaged once.
     rng, labels = np.random.default_rng(6), np.arange(80) % 2
     wide = rng.normal(size=(80, 66)) + 0.3 * labels[:, None]
 
@@ -205,11 +205,11 @@ def test_rows_without_a_difference_have_the_zero_model(loss: str) -> None:
 
 
 def test_features_that_nearly_are_the_same_have_exact_gradients() -> None:
-    # Their coefficients are large and cancel: far too wide a range is expected of the scores.
+    # Their coefficients are large and cancel, so the expected range of scores is far too wide.
     twin = _X[:, 0] + 1e-3 * np.random.default_rng(5).normal(size=60)
     found = fit(data=np.column_stack([_X, twin]))
     assert np.nanmax(np.asarray(found.gradient_error)) <= 1e-6
-    # The same model of other features, which differ more.
+    # The same model for other features, which differ more.
     plain = fit(data=np.column_stack([_X, 1e3 * (twin - _X[:, 0])]))
     assert found.objective[-1] == pytest.approx(plain.objective[-1], rel=1e-6)
 
@@ -253,9 +253,9 @@ def test_after_the_end_models_are_not_judged_again(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_nodes_know_needs_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With judged=0 the curve is that of the judges, but for the first round."""
+    """With judged=0 the curve is that of the judges, except for the first round."""
     expected = default_fit()
-    monkeypatch.setattr(SolverTrial, "_judge", None)  # nobody is asked
+    monkeypatch.setattr(SolverTrial, "_judge", None)  # nobody is judged
     found = fit(judged=0)
     assert np.isnan(found.objective[0]) and len(found.iterations) > 3
     np.testing.assert_allclose(found.objective[1:], expected.objective[1:], rtol=1e-9)
@@ -306,7 +306,7 @@ def test_a_row_far_from_all_others_is_told(loss: str) -> None:
     far[0, 0] = 1e6
     with pytest.warns(NotEnough, match="so far from the others"):
         found = fit(loss, data=far)
-    # And the model is not that of the one row.
+    # The model is also not that of the single row.
     assert found.objective[-1] < 0.9 * risk(np.zeros(3), far, loss, _Y)
 
 

@@ -1,4 +1,4 @@
-"""Reading CSV files as people have them, and naming what is wrong with the others."""
+"""Reading realistic CSV files, and naming what is wrong with bad ones."""
 
 from __future__ import annotations
 

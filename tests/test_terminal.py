@@ -1,4 +1,4 @@
-"""Nothing in a file steers the terminal that shows it."""
+"""Nothing in a file can control the terminal that shows it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_console_lets_its_own_codes_through_and_no_others() -> None:
     shown = file.getvalue()
     assert "\x1b[1m" in shown and "\x1b[2J" not in shown
     assert is_harmless(shown.replace("\x1b[1m", "").replace("\x1b[0m", ""))
-    assert shown.count(SPELLED) == 3  # all but the Text: its bell is gone when it is made
+    assert shown.count(SPELLED) == 3  # all but the Text, which drops its bell when it is made
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Three machines follow the page of the field guide word for word, and lose cable and address."""
+"""Three machines follow a page of the field guide word for word, and lose cables and addresses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parts_of_page() -> tuple[tuple[str, str], tuple[str, str]]:
 
 
 def follow(hosts: dict[str, Host], page: str) -> list[tuple[str, str]]:
-    """Enter all lines up to the first run; return the lines after the last."""
+    """Type all lines up to the first run; return the lines after the last run."""
     lines = typed_lines(page)
     runs = [number for number, (_, line) in enumerate(lines) if " peer run" in line]
     for name, line in lines[: runs[0]]:
@@ -43,7 +43,7 @@ def follow(hosts: dict[str, Host], page: str) -> list[tuple[str, str]]:
 
 
 def enter(hosts: dict[str, Host], name: str, line: str) -> str:
-    """Enter a line, in a shell if it needs one, and give an invitation to the others."""
+    """Type a line, in a shell if necessary, and give an invitation to the others."""
     printed = hosts[name].type(line) if " | " in line else hosts[name].do(line)
     if " peer invite " in line:
         for other in hosts.values():
@@ -82,7 +82,7 @@ def test_hosts_that_cannot_be_made_leave_nothing_behind(
 
 
 def enter_when_due(hosts: dict[str, Host], name: str, line: str) -> str:
-    """Enter a line once its person sees what it is about: the question, or its answer."""
+    """Type a line once its person sees what it is about: the question, or its answer."""
     file = hosts[name].folder / name / "questions" / "1.json"
     phase = "done" if "result" in line or line.endswith("questions") else ""
     if " ask " not in line:
@@ -100,7 +100,7 @@ def test_a_study(tmp_path: Path) -> None:
         for host in hosts.values():
             host.wait_for(lambda status: status["list"])
         assert "3, who have all signed this list" in hosts[first].type(status)
-        # From now on the others call in vain, but it calls them.
+        # From now on, the others cannot connect to it, but it connects to them.
         hosts["clinic-c"].move("192.168.1.23")
         (hosts["clinic-a"].folder / "gini.toml").write_text(spec, encoding="utf-8")
         said = {line: enter_when_due(hosts, name, line) for name, line in left}

@@ -1,6 +1,6 @@
-"""The laboratory runs where Unix is not; peers say that they need it.
+"""The laboratory runs without Unix; peers report that they need it.
 
-There is no Windows here: what it lacks is taken away from a fresh interpreter.
+No Windows is used: what it lacks is removed from a fresh interpreter.
 """
 
 from __future__ import annotations

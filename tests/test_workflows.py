@@ -1,4 +1,4 @@
-"""Continuous integration calls `./run` as a person does, on what the package says it supports."""
+"""Continuous integration calls `./run` as a person does, on all supported versions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ACTION = re.compile(r"uses: (?P<name>[^@\s]+)@(?P<commit>[0-9a-f]{40}) # v(?P<ve
 
 
 def audit(*files: Path) -> subprocess.CompletedProcess[str]:
-    """Ask zizmor, which knows what workflows may say and what makes them unsafe."""
+    """Run zizmor, which checks that workflows are valid and safe."""
     command = [str(Path(sys.executable).with_name("zizmor")), "--offline", "--quiet"]
-    # Without the second, a file that is not a valid workflow would be left out with a warning.
+    # Without the second, an invalid workflow would be skipped with a warning.
     command += ["--persona=pedantic", "--strict-collection"]
     return subprocess.run(
         [*command, *map(str, files)],
@@ -49,7 +49,7 @@ def test_a_mistake_in_a_workflow_is_noticed(
 ) -> None:
     text = (ROOT / ".github/workflows/release.yaml").read_text(encoding="utf-8")
     assert right in text
-    # Whatever zizmor is to take for a workflow must lie where workflows do.
+    # zizmor recognizes a workflow only in the folder of workflows.
     file = tmp_path / ".github" / "workflows" / "release.yaml"
     file.parent.mkdir(parents=True)
     file.write_text(text.replace(right, wrong), encoding="utf-8")
