@@ -39,7 +39,7 @@ Array = np.ndarray
 
 
 class Case(NamedTuple):
-    """What is drawn for a statistic, its bounds, and its value by brute force."""
+    """How a statistic is drawn, its bounds, and its value by brute force."""
 
     axes: int
     classes: int
@@ -248,7 +248,7 @@ CASES: dict[str, Case] = {
 
 
 def draw_axis(random: np.random.Generator, cells: int, from_zero: bool = False) -> Axis:
-    """Return whole numbers, or cells between edges, even or not."""
+    """Return an axis of whole numbers, or of cells between edges, even or not."""
     low = 0.0 if from_zero else float(random.integers(-3, 2))
     kind = random.integers(3)
     if kind == 0:
@@ -258,7 +258,7 @@ def draw_axis(random: np.random.Generator, cells: int, from_zero: bool = False) 
 
 
 def draw_column(random: np.random.Generator, axis: Axis, rows: int) -> Array:
-    """Draw numbers in the cells of an axis, of which many are tied and some at edges."""
+    """Draw numbers in the cells of an axis; many are tied, and some lie at edges."""
     if isinstance(axis, Labels):
         return random.choice(axis.values, rows)
     values = random.uniform(axis.edges[0], axis.edges[-1], max(rows, 1)) ** random.choice([1, 1, 3])
@@ -291,7 +291,7 @@ class Drawn(NamedTuple):
 def draw(random: np.random.Generator, case: Case) -> Drawn:
     """Draw sites of different sizes, some of which contribute nothing, or not all classes.
 
-    Two in three tables have few rows per cell, and one so many that blocks split several times.
+    Two of three tables have few rows per cell; the third has enough for blocks to split repeatedly.
     """
     most = 13 if case.axes == 1 else 6
     axes = tuple(
@@ -325,7 +325,7 @@ def draw(random: np.random.Generator, case: Case) -> Drawn:
 
 
 def move(random: np.random.Generator, blocks: Blocks) -> Array:
-    """Return rows with these counts that lean to the ends of their blocks, or are tied."""
+    """Return rows with these counts that lie towards the ends of their blocks, or are tied."""
     classes, numbers = np.nonzero(blocks.by_class)
     counts = blocks.by_class[classes, numbers].astype(int)
     classes, numbers = np.repeat(classes, counts), np.repeat(numbers, counts)
@@ -375,7 +375,7 @@ class Outcome(NamedTuple):
 
 
 def judge(case: Case, tables: int, seed: int) -> Outcome:
-    """Draw tables that have a value, and see how many are outside of their bounds."""
+    """Draw tables that have a value, and count those outside of their bounds."""
     random, missed, unknown, widths = np.random.default_rng(seed), 0, 0, 0.0
     for _ in range(tables):
         drawn, target, value = draw_judged(random, case)
@@ -400,6 +400,6 @@ def draw_judged(random: np.random.Generator, case: Case) -> tuple[Drawn, str, fl
 
 
 def is_missed(value: float, ends: Ends) -> bool:
-    """Whether a value lies outside of its bounds, by more than rounding."""
+    """Return whether a value lies outside of its bounds by more than rounding."""
     slack = 1e-9 * max(1.0, abs(value))
     return not (ends[0] - slack <= value <= ends[1] + slack)

@@ -1,4 +1,4 @@
-"""The bin of a number, by arithmetic: that which a search finds, to the last bit."""
+"""The bin of a number by arithmetic: exactly the one that a search finds."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ MORE = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 5e-324, -1e300, 1e300])
 
 
 def find_by_search(axis: Axis, values: FloatArray) -> Any:
-    """Return the bins by the definition: the last one also has its upper end, and all beyond."""
+    """Return the bins by definition: the last one also has its upper end, and all beyond."""
     if isinstance(axis, Labels):
         return np.searchsorted(axis.values, values)
     return np.clip(np.searchsorted(axis.edges, values, side="right") - 1, 0, axis.bins - 1)
 
 
 def check(axis: Axis, values: FloatArray) -> None:
-    """Compare on so many numbers that they are not just searched for, which others follow."""
+    """Compare the bins of numbers with a search, among enough others that arithmetic is used."""
     many = np.resize(values, 2 * axes._FEWEST_SCALED + len(values))
     np.testing.assert_array_equal(axis.find_bins(many), find_by_search(axis, many))
     np.testing.assert_array_equal(axis.find_bins(values), find_by_search(axis, values))
 
 
 def beside(places: FloatArray) -> FloatArray:
-    """Return places, and the nearest numbers to both sides of each."""
+    """Return places, and the nearest floats on both sides of each."""
     sides = [np.nextafter(places, side) for side in (-np.inf, np.inf)]
     return np.concatenate([places, *sides])
 

@@ -1,4 +1,4 @@
-"""Thresholds as edges: there, few blocks lie across, and what happens is exact."""
+"""Thresholds as edges: few blocks lie across them, and counts at them are exact."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DIGESTS = [
     "1a1ddf846097ced5",
     "a8fcbba88150c476",
 ]
-"""Recorded once: peers that lay other edges cannot add up their counts."""
+"""Recorded digests of edges: peers that compute other edges cannot add up their counts."""
 
 
 def test_cells_stay_spaced_as_they_were() -> None:

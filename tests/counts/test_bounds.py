@@ -1,4 +1,4 @@
-"""Bounds from blocks: no rows of these counts are beyond them, and some attain them."""
+"""Bounds from blocks: no rows with these counts exceed them, and some attain them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_blocks(axes: tuple[Axis, ...], counts: np.ndarray, least: int = 1) -> B
 
 
 def draw_blocks(seed: int, case: Case) -> Blocks:
-    """Draw blocks of which every class has rows."""
+    """Draw blocks in which every class has rows."""
     random = np.random.default_rng(seed)
     while True:
         blocks = draw(random, case).blocks
@@ -110,7 +110,7 @@ def test_ends_of_two_classes_are_attained(seed: int) -> None:
         lower, higher = rows_at(blocks, last=last)
         shift = np.median(np.subtract.outer(higher, lower))
         assert bound_monotone(Shift(), blocks)[end == high] == pytest.approx(shift)
-        # Rows of a cell are below its upper edge.
+        # Rows of a cell lie below its upper edge.
         lower, higher = lower - 1e-9 * last[0], higher - 1e-9 * last[1]
         assert end == pytest.approx((higher[:, None] > lower).mean())
         gaps.append(stats.ks_2samp(lower, higher).statistic)
@@ -129,7 +129,7 @@ def test_ends_of_monotone_statistics_are_attained(statistic) -> None:  # type: i
 
 @pytest.mark.parametrize("seed", range(6))
 def test_least_spread_is_attained(seed: int) -> None:
-    """All rows are as near as they can be to one center; of blocks within others, too."""
+    """All rows are as close as possible to one center, also in blocks within others."""
     blocks = draw_blocks(seed, CASES["gini"])
     (first,), (last,) = (rows_at(blocks, last=(side,)) for side in (False, True))
     centers = np.linspace(first.min(), last.max(), 2001)
@@ -165,7 +165,7 @@ def test_ends_of_differences_in_cells_are_attained(counts: list[int]) -> None:
 
 @pytest.mark.parametrize("name", ["kendall", "kendall-b", "goodman-kruskal-gamma", "concordance"])
 def test_ends_of_two_columns_are_attained_in_cells(name: str) -> None:
-    """The rows of a cell rise together, or one falls as the other rises."""
+    """Within a cell, both columns rise together, or one falls as the other rises."""
     random, grid = np.random.default_rng(5), Grid(np.linspace(0.0, 4.0, 5))
     cells = random.integers(0, 4, (30, 2)).astype(float)
     blocks = make_blocks((grid, grid), tabulate((grid, grid), 1, cells)[0])
@@ -212,14 +212,14 @@ def test_rows_tied_within_their_cell_count() -> None:
 
 
 def test_pairs_that_need_not_be_compared() -> None:
-    """Equal predictions count half if they are compared, which equal outcomes are not."""
+    """Equal predictions count half if they are compared; equal outcomes are not compared."""
     grid, labels = Grid(np.array([0.0, 1.0])), Labels(np.arange(2.0))
     blocks = make_blocks((labels, grid), np.array([[2], [2]]))
     assert bound_order(as_kernel("concordance"), blocks, "v") == pytest.approx((0.0, 1.0))
 
 
 def test_ties_at_the_end_of_a_block_cost_nothing() -> None:
-    """The lower class is at 0 or 1: at best all its rows are tied with those of the higher at 0."""
+    """The lower class is at 0 or 1; at best, all its rows tie with those of the higher at 0."""
     axis, tree = Labels(np.array([0.0, 1.0])), lay_tree((2,))
     blocks = Blocks((axis, CLASSES), tree, np.array([[5.0, 0, 0], [0, 5, 4]]))
     rows = np.column_stack([[1.0] * 5 + [0] * 5 + [1] * 4, [0.0] * 5 + [1] * 9])

@@ -1,4 +1,4 @@
-"""Cells: edges that are the same everywhere, their text, and what is refused."""
+"""Cells: edges that are the same on all machines, their text, and what is refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_computed_edges_are_near_and_have_few_digits() -> None:
     middle = [math.log(p / (1 - p)) for p in logit[1:-1]]
     np.testing.assert_allclose(np.diff(middle), (middle[-1] - middle[0]) / 6, rtol=1e-5)
     for edges in (even, log, logit[:5]):
-        for edge in edges[1:-1]:  # a machine with other last digits rounds to the same
+        for edge in edges[1:-1]:  # a machine with other last digits rounds to the same edges
             mantissa = math.frexp(edge)[0] * 2**27
             assert mantissa == round(mantissa)
 

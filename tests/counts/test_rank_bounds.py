@@ -1,4 +1,4 @@
-"""Parts of the bounds of tests by ranks, each against all that its rows could be."""
+"""Parts of the bounds of rank tests, each against all rows that are possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the rows of blocks are estimated to be."""
+"""Estimates of where the rows of blocks lie."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def draw_tail(random: np.random.Generator, sites: int, rows: int) -> Array:
 
 @pytest.mark.parametrize(("rows", "least"), [(100, 3), (1000, 3), (1000, 10)])
 def test_tails_are_as_long_as_those_of_the_rows(rows: int, least: int) -> None:
-    """Spread as if they were like others, tails are short: means lean by sampling errors."""
+    """If rows of tails are spread like others, tails are too short, and means are biased."""
     random, tree, places = np.random.default_rng(1), lay_tree((CELLS,)), np.arange(CELLS)
     leans = np.zeros((2, 8))
     for draw in range(8):
@@ -100,7 +100,7 @@ def test_what_a_liar_claims_costs_no_memory() -> None:
 def test_other_last_digits_of_a_machine_change_no_estimate(
     digits: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Members compare figures that machines compute each for itself."""
+    """Members compare figures that each machine computes for itself."""
     random, tree = np.random.default_rng(3), lay_tree((CELLS,))
     for rows, least in ((100, 3), (1000, 10)):
         blocks = tree.report(draw_tail(random, 3, rows), least).sum(axis=0).astype(float)

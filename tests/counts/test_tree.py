@@ -1,4 +1,4 @@
-"""The tree over cells: which blocks there are, what sites report in them, and what blocks tell."""
+"""The tree over cells: its blocks, what sites report in them, and what blocks reveal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def leaves(shape: tuple[int, ...]) -> list[Box]:
 
 
 def report(counts: np.ndarray, least: int) -> dict[Box, int]:
-    """Return the rows of every block that holds some, by the words of the rule."""
+    """Return the rows of every block that holds some, by the definition."""
     order = leaves(counts.shape)
     rows = [cell for cell in order for _ in range(counts[tuple(first for first, _ in cell)])]
     reported: dict[Box, int] = {}
@@ -83,7 +83,7 @@ def boxes(tree: Tree) -> list[Box]:
 
 
 def draw_counts(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Draw rows that crowd in some cells, with many cells empty."""
+    """Draw rows that are concentrated in some cells, with many cells empty."""
     return random.poisson(random.exponential(random.choice([0.5, 2.0, 8.0]), shape))
 
 
@@ -130,7 +130,7 @@ def test_reports_follow_the_rule(shape: tuple[int, ...], least: int) -> None:
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=20), st.sampled_from([3, 5]))
 def test_no_cell_is_known_to_hold_a_few_rows(counts: list[int], least: int) -> None:
-    """Some table with the same report has no cell with fewer rows than the least, but some."""
+    """Some table with the same report has no cell with at least one but fewer than k rows."""
     tree = lay_tree((len(counts),))
     reported = tree.report(np.array(counts), least)
     first, last = (box[:, 0] for box in tree.boxes)
@@ -140,7 +140,7 @@ def test_no_cell_is_known_to_hold_a_few_rows(counts: list[int], least: int) -> N
         inside[block] = False
         passed = np.flatnonzero(inside & (reported > 0))
         place = first[block]
-        if len(passed):  # the heavy half is where rows went on; the cell next to the light half
+        if len(passed):  # rows went on to the heavy half; the cell is next to the light half
             middle = (first[block] + last[block]) // 2
             is_right = first[passed].min() > middle
             place = middle + 1 if is_right else middle
@@ -151,7 +151,7 @@ def test_no_cell_is_known_to_hold_a_few_rows(counts: list[int], least: int) -> N
 
 @pytest.mark.parametrize("shape", [(8,), (16,), (4, 4)])
 def test_a_larger_least_count_tells_nothing_more(shape: tuple[int, ...]) -> None:
-    """Tables with one report have one report for every larger count, too."""
+    """Tables with the same report have the same report for every larger count, too."""
     random, tree = np.random.default_rng(5), lay_tree(shape)
     tables = random.poisson(random.exponential(2.0, (4000, 1)) * np.ones((1, 16)))[
         :, : tree.cells.size
@@ -184,7 +184,8 @@ def test_relations_are_those_of_all_pairs_of_blocks(cells: int, ties_known: bool
     expected = {relation: np.zeros_like(blocks) for relation in (1, 2, 3, 4, 6, 7)}
     for one in range(tree.size):
         for other in range(tree.size):
-            # A row in a cell that both blocks have may be anywhere in it, unless it is one value.
+            # A row in a cell that both blocks share may be anywhere in it, unless it is a single
+            # value.
             orders: set[int] = set()
             for a in range(first[one], last[one] + 1):
                 for b in range(first[other], last[other] + 1):
@@ -230,7 +231,7 @@ def test_spreading_keeps_rows_in_their_blocks(shape: tuple[int, ...]) -> None:
 
 
 def test_spreading_as_finer_blocks_suggest_is_nearer_than_even() -> None:
-    """Of five sites, blocks of one tell where in theirs the rows of others are."""
+    """The blocks of one of five sites suggest where the rows of others lie within their blocks."""
     random, tree = np.random.default_rng(4), lay_tree((64,))
     sizes, off = tree.boxes[1][:, 0] - tree.boxes[0][:, 0] + 1, np.zeros(2)
     for _ in range(20):
