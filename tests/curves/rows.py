@@ -1,4 +1,4 @@
-"""Rows of two classes, and what is read from their ROC curve one row, or one piece, at a time."""
+"""Rows of two classes, and values read from their ROC curve one row, or one piece, at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Points = list[tuple[float, float]]
 
 
 def draw_rows(random: np.random.Generator, *, size: int = 60) -> tuple[FloatArray, FloatArray]:
-    """Draw scores of two classes, which hold few rows or many, and often the same scores."""
+    """Draw scores of two classes with few or many rows, and often with ties."""
     negatives, positives = random.integers(1, size, 2)
     labels = np.repeat([0.0, 1.0], [negatives, positives])
     scores = random.normal(labels * random.uniform(-0.5, 2.5), 1.0)
@@ -32,7 +32,7 @@ def list_points(scores: FloatArray, labels: FloatArray) -> Points:
 
 
 def turn(points: Points) -> Points:
-    """Return specificity over the share of positive rows below."""
+    """Return the path of specificity over the share of positive rows below."""
     return [(1 - y, 1 - x) for x, y in reversed(points)]
 
 
@@ -55,7 +55,7 @@ def _cut(
 
 
 def find_heights(points: Points, at: float) -> tuple[float, float]:
-    """Return the least and the largest height of a path at a place, which it may rise at."""
+    """Return the least and the largest height of a path at a place, where it may rise."""
     heights = [
         y + share * (to_y - y)
         for (x, y), (to_x, to_y) in pairwise(points)

@@ -1,4 +1,4 @@
-"""Brackets hold what rows have that are counted, wherever in their cells and blocks they are."""
+"""Brackets hold the values of the counted rows, wherever these lie in their cells and blocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SLACK = 1e-9
 
 
 class Counted(NamedTuple):
-    """Counts of rows, and rows that these may be."""
+    """Counts of rows, and possible rows with these counts."""
 
     roc: Roc
     scores: FloatArray
@@ -55,12 +55,12 @@ def draw_counted(random: np.random.Generator) -> Counted:
 
 def holds(bracket: tuple[float, float], value: float) -> bool:
     if math.isnan(value):
-        return True  # a quotient of none by none has no place
+        return True  # 0 / 0 has no place
     return bracket[0] - SLACK <= value <= bracket[1] + SLACK
 
 
 def choose_thresholds(random: np.random.Generator, counted: Counted) -> list[float]:
-    """Return thresholds at, between and beyond cells, and at rows."""
+    """Return thresholds at, between and beyond edges of cells, and at rows."""
     places = counted.roc.scores.axis.places
     inside = random.uniform(places[0] - 0.5, places[-1] + 0.5, 4).tolist()
     return [*inside, *random.random(2).tolist(), *places.tolist(), float(counted.scores[0])]
@@ -95,7 +95,8 @@ def test_thresholds(seed: int) -> None:
             for name, value in read_thresholds(counted, threshold).items():
                 found = getattr(point, name)
                 assert holds(found.bracket, value), (name, threshold, found, value)
-                # Wilson's ends are about both ends of the bracket, and the estimate is between.
+                # Wilson's ends surround both ends of the bracket, and the estimate lies between
+                # these.
                 assert holds((found.low, found.high), value), (name, threshold, found, value)
                 if not math.isnan(found.value):
                     assert holds(found.bracket, found.value), (name, threshold)
@@ -144,7 +145,7 @@ def test_staircase_and_band(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_best_thresholds_of_these_rows_are_in_the_set(seed: int) -> None:
-    """The set is for the population, so it holds the best threshold of the rows, too."""
+    """The set is for the population, so it also holds the best threshold of the rows."""
     random = np.random.default_rng((3, seed))
     for _ in range(TABLES):
         counted = draw_counted(random)
@@ -160,7 +161,7 @@ def test_best_thresholds_of_these_rows_are_in_the_set(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whole_numbers_are_rows(seed: int) -> None:
-    """Cells of one value leave nothing open: every reading is that of the rows."""
+    """Cells of one value have no uncertainty: every reading equals that of the rows."""
     scores, labels = draw_rows(np.random.default_rng(seed))
     scores = np.round(scores * 20)
     cells = pg.cells.Whole(0, 20)
@@ -194,7 +195,7 @@ def test_the_only_cell_leaves_all_open() -> None:
 
 
 def test_brackets_are_narrow_where_blocks_are() -> None:
-    """Average precision of five sites whose small counts are hidden, beside all their rows."""
+    """Average precision of five sites with hidden small counts, compared with all their rows."""
     random = np.random.default_rng(0)
     labels = random.integers(0, 2, 4000)
     scores = 1 / (1 + np.exp(-random.normal(1.5 * labels)))

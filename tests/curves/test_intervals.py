@@ -1,4 +1,4 @@
-"""Intervals beside those of statsmodels, of pROC, and by bisection; bands beside their theorem."""
+"""Intervals against statsmodels, pROC, and bisection; bands against their theorem."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROC = {
     "by sensitivity": 0.161458333333333,
     "by sensitivity, corrected": 0.797619047619048,
 }
-"""What pROC 1.18.0 says of them."""
+"""The values that pROC 1.18.0 computes for them."""
 SCRIPT = """
 suppressMessages(library(pROC))
 d <- read.csv(commandArgs(TRUE)[1])
@@ -43,7 +43,7 @@ cat(sprintf("%.15g\\n", c(
 
 
 def read_curve() -> dict[str, float]:
-    """Return what our curve says of the same."""
+    """Return the same values from our curve."""
     r = pg.roc(SCORES, ILL)
     return {
         "auc": r.auc.value,
@@ -96,7 +96,7 @@ def test_shares_of_statsmodels(level: float) -> None:
 
 
 def test_ratios_solve_the_equation_of_their_difference() -> None:
-    """An end t of a ratio is where the interval of share - t other ends at 0."""
+    """An end t of a ratio is where the interval of share - t * other ends at 0."""
     random = np.random.default_rng(0)
     for _ in range(200):
         share, other = random.uniform(0.05, 0.95, 2)
@@ -115,7 +115,7 @@ def test_ratios_solve_the_equation_of_their_difference() -> None:
 
 
 def test_net_benefit_for_one_and_the_same() -> None:
-    """At a threshold that no negative row reaches it is a share, with the interval of one."""
+    """At a threshold that no negative row reaches, it is a share, with the interval of a share."""
     point = pg.roc([0.1, 0.2, 0.3, 0.8, 0.9], [0, 0, 0, 1, 1]).at(0.5)
     found = point.net_benefit
     low, high = wilson(2, 5, 0.95).tolist()
@@ -134,7 +134,7 @@ def test_ends_of_shares_that_are_none_of_none() -> None:
 
 
 def test_simultaneous_width_holds_distributions() -> None:
-    """Of uniform rows, for which the theorem is sharpest; classes share the level."""
+    """The rows are uniform, for which the theorem is sharpest; the classes share the level."""
     random, n, draws = np.random.default_rng(0), 100, 4000
     for classes in (1, 2):
         width = simultaneous_width(n, 0.9, classes)

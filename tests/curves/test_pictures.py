@@ -1,4 +1,4 @@
-"""What pictures of curves show: the numbers, and colors of their own."""
+"""Pictures of curves show the numbers, each curve in its own color."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_precision_holds_as_scikit_learn_draws_it() -> None:
     scores, labels = draw_rows(np.random.default_rng(4))
     display = PrecisionRecallDisplay.from_predictions(labels, scores)
     assert display.line_.get_drawstyle() == "steps-post"
-    # Theirs ends with a step to a precision of 1 where no row is above.
+    # Scikit-learn's ends with a step to a precision of 1, where no row is above.
     np.testing.assert_allclose(line.x, display.line_.get_xdata(), atol=1e-15)
     np.testing.assert_allclose(line.y[:-1], np.asarray(display.line_.get_ydata())[:-1])
     widths, heights = -np.diff(line.x), line.y[:-1]

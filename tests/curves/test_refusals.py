@@ -1,4 +1,4 @@
-"""What has no curve, and what a curve cannot tell, is refused in one sentence."""
+"""Data without a curve, and values that a curve does not have, are refused in one sentence."""
 
 from __future__ import annotations
 

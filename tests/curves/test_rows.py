@@ -32,7 +32,7 @@ def test_curve_of_scikit_learn(seed: int) -> None:
     assert r.cuts.tolist() == thresholds.tolist()
     assert r.auc.value == pytest.approx(metrics.roc_auc_score(labels, scores), abs=1e-14)
     precision, recall, _ = metrics.precision_recall_curve(labels, scores)
-    # Scikit-learn has no threshold at which no row is positive but that end of its curve.
+    # Scikit-learn's only threshold at which no row is positive is the end of its curve.
     np.testing.assert_allclose(r.precision, precision[::-1], atol=1e-15)
     np.testing.assert_allclose(r.tpr, recall[::-1], atol=1e-15)
     found = r.average_precision
@@ -63,7 +63,7 @@ def test_partial_areas(seed: int) -> None:
 
 
 def compare_by_delong(scores: FloatArray, labels: FloatArray) -> float:
-    """Return DeLong's standard error of the AUC, from how every row ranks among the others."""
+    """Return DeLong's standard error of the AUC, from the rank of every row among the others."""
     negative, positive = scores[labels == 0], scores[labels == 1]
     order = (np.sign(np.subtract.outer(positive, negative)) + 1) / 2
     parts = (order.mean(axis=axis) for axis in (0, 1))
@@ -85,9 +85,9 @@ def test_error_over_the_whole_range_is_delongs(seed: int) -> None:
 @pytest.mark.parametrize("name", ["specificity", "sensitivity"])
 @pytest.mark.parametrize("seed", range(6))
 def test_error_of_partial_areas_is_that_of_derivatives(seed: int, name: str) -> None:
-    """What a row adds is how the area changes if a little of all rows of its class becomes it."""
+    """A row's influence is the derivative of the area if its class shifts weight to this row."""
     scores, labels = draw(seed)
-    low, high = 0.6180, 0.9271  # no share of few rows, where the curve may rise
+    low, high = 0.6180, 0.9271  # not a multiple of 1 / rows, where the curve may rise
     step = 1e-6
 
     def measure(weights: FloatArray) -> float:
@@ -202,7 +202,7 @@ def test_few_rows_leave_all_thresholds_open_and_many_do_not() -> None:
 
 
 def test_best_thresholds_reach_into_the_gap_below_the_lowest() -> None:
-    """One between two scores does what the higher one does, and may be the best as well."""
+    """A threshold between two scores has the effect of the higher one, and may also be best."""
     random = np.random.default_rng(1)
     labels = np.repeat([0, 1], 400)
     scores = 1.5 * labels + random.normal(size=800)
