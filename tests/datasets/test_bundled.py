@@ -1,4 +1,4 @@
-"""The shipped data against other copies of them, and against what is known of them."""
+"""The shipped data against other copies, and against known facts about them."""
 
 from __future__ import annotations
 

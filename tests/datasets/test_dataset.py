@@ -48,7 +48,7 @@ def test_it_is_data_wherever_its_columns_are_those_wanted() -> None:
     np.testing.assert_array_equal(rankers[0].coef_, rankers[1].coef_)
     with pytest.raises(InputError, match=r"takes 1 column .value., but the data has 2 columns"):
         pg.exact(table, "gini")
-    np.asarray(table, copy=True)[0, 0] = 0.0  # a copy may be changed, the table not
+    np.asarray(table, copy=True)[0, 0] = 0.0  # a copy may be changed, but not the table
 
 
 def test_features_and_labels_are_no_table() -> None:
@@ -132,7 +132,7 @@ def test_a_copy_keeps_the_names(duplicate: Callable[[LabeledData], LabeledData])
 
 def test_a_constant_feature_becomes_zero() -> None:
     np.testing.assert_array_equal(_labeled(_table(), standardize=True).X, [[-1, 0], [1, 0]])
-    # The mean of many equal decimals is off by a rounding error, which must not be blown up.
+    # The mean of many equal decimals has a rounding error, which must not be magnified.
     np.testing.assert_array_equal(_standardize(np.full((1000, 1), 0.1)), 0)
 
 
