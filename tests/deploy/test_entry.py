@@ -1,7 +1,7 @@
-"""What a container runs, without an engine: the entry point, and a study of three clinics.
+"""What a container runs, tested without an engine: the entry point, and a study of three clinics.
 
-The clinics run as in `compose.yaml`: each as a user without rights, on a tree that it cannot write
-to, with one volume.
+The clinics run as in `compose.yaml`: each as an unprivileged user, on a file tree that it cannot
+write to, with one volume.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ ENVIRONMENT = {
     "PYTHONPATH": str(Path(pg.__file__).parents[1]),
 }
 EXACT = 0.9740029716066607
-"""Of all rows, as `pairgossip exact` tells it."""
+"""The AUC of all rows, as `pairgossip exact` prints it."""
 PATIENCE = 200.0
-"""Seconds until something must have happened that takes 2, on a machine with much else to do."""
+"""Seconds to wait for something that takes 2 on an idle machine."""
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="peers do not run on Windows")
 
@@ -70,7 +70,7 @@ class Container:
         return self._process.wait(PATIENCE)
 
     def stop(self) -> int:
-        """Ask it to end, as an engine does; return its code."""
+        """Stop it as an engine does; return its exit code."""
         self._process.send_signal(signal.SIGTERM)
         return self.wait()
 
@@ -87,7 +87,7 @@ Start = Callable[..., Container]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Runs the entry point with the words given."""
+    """Return a function that runs the entry point with the given arguments."""
     started: list[Container] = []
 
     def container(home: Path, *words: str) -> Container:
@@ -203,7 +203,7 @@ def test_nothing_but_the_volume_can_be_written_to(engine: Engine) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_three_clinics_compute_an_auc(engine: Engine, tmp_path: Path) -> None:
-    """From the script that makes them to metrics, health and a result that all have signed."""
+    """This covers the script that makes them, metrics, health and a result that all have signed."""
     made = subprocess.run(
         [DEPLOY / "three-clinics.sh"],
         env=engine.environment,
@@ -232,7 +232,7 @@ def test_three_clinics_compute_an_auc(engine: Engine, tmp_path: Path) -> None:
 
 
 def answer_question(engine: Engine) -> None:
-    """Ask at one clinic, and say yes at the others."""
+    """Ask at one clinic, and accept at the others."""
     asked = engine.run("clinic-a", "peer", "ask", "auc.toml")
     assert asked.returncode == 0 and asked.stdout == "1\n", asked.stderr
     questions = [engine.home(one) / "questions" / "1.json" for one in CLINICS]
@@ -243,7 +243,7 @@ def answer_question(engine: Engine) -> None:
 
 
 def check_metrics(engine: Engine) -> None:
-    """Alerts on a study find their numbers at a peer that runs, and have no reason to fire."""
+    """Check that a running peer serves the metrics of a study's alerts, and that none fires."""
     until(lambda: all('how="done"} 1.0' in engine.metrics(one) for one in CLINICS))
     for clinic in CLINICS:
         text = engine.metrics(clinic)
@@ -252,7 +252,7 @@ def check_metrics(engine: Engine) -> None:
         assert served["pairgossip_questions_disclosed"] == "1.0"
         assert served["pairgossip_questions_waiting_seconds"] == "0.0"
         names = {name for rule in alerts() for name in METRIC.findall(rule["expr"])}
-        # A refusal has a counter once there is one, and a phase while a question is in it.
+        # A kind of refusal has a counter after the first, and a phase while a question is in it.
         assert names - {name.partition("{")[0] for name in served} == {
             "pairgossip_refused_total",
             "pairgossip_questions_seconds",

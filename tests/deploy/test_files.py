@@ -34,7 +34,7 @@ def read(name: str) -> Any:
 
 
 def image_settings() -> dict[str, str]:
-    """Return the words after each instruction of the Containerfile; of several, the last."""
+    """Return the arguments of each instruction of the Containerfile; the last if it is repeated."""
     text = (DEPLOY / "Containerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line.split(maxsplit=1) for line in text.splitlines() if line[:1].isupper()]
     return dict(line for line in lines if len(line) == 2)
@@ -92,7 +92,7 @@ def test_the_package_can_be_built_of_what_the_image_copies(tmp_path: Path) -> No
 
 
 def test_images_of_others_are_pinned_alike() -> None:
-    """A version each, and as soon as one has a digest, all have: docs/releasing.md says how."""
+    """Each has a version; if one has a digest, all have: see docs/releasing.md."""
     services = read("compose.yaml")["services"].values()
     images = {one["image"] for one in services} - {"localhost/pairgossip"}
     lines = (DEPLOY / "Containerfile").read_text(encoding="utf-8").splitlines()
@@ -116,7 +116,7 @@ def test_services_volumes_and_networks_are_declared_and_used() -> None:
     assert {one for each in services.values() for one in each["networks"]} == set(
         compose["networks"]
     )
-    for name in ("clinics", "metrics"):  # where the clinics are, nobody from outside is
+    for name in ("clinics", "metrics"):  # nobody else is on the network of the clinics
         assert compose["networks"][name]["internal"] is True
     published = [port for one in services.values() for port in one.get("ports", ())]
     assert len(published) == 2 and all(port.startswith("127.0.0.1:") for port in published)
@@ -174,7 +174,7 @@ def test_panels_are_complete_and_do_not_overlap() -> None:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What peers serve once they know everything, a study's and one of rows: names and labels."""
+    """Return the metrics, names and labels, of a study's peer and of one whose rows travel."""
     from prometheus_client.parser import text_string_to_metric_families
 
     ann, _ = make_pair(tmp_path_factory.mktemp("peers"), [1.0, 2.0], [10.0])
@@ -234,7 +234,7 @@ def test_legends_name_labels_that_there_are(served: dict[str, set[str]]) -> None
 
 
 def test_the_field_guide_names_the_alerts() -> None:
-    """With the metrics they look at, and with their numbers."""
+    """It names them with their metrics and their numbers."""
     page = (ROOT / "docs" / "field" / "operating.md").read_text(encoding="utf-8")
     told = re.findall(r"^\| `([A-Z][a-z]+[A-Z]\w+)` \| (.*) \|$", page, re.MULTILINE)
     rules = [(rule["alert"], f"{rule['expr']} {rule.get('for', '')}") for rule in alerts()]
