@@ -1,4 +1,4 @@
-"""Compilation is noticed where and when it happens, and only then."""
+"""Compilation is reported where and when it happens, and only then."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def test_compilation_is_noticed_once() -> None:
     with noticing_compilation(lambda: noticed.append(len(noticed))):
         assert (double(1), double(2)) == (2, 4)
         assert noticed == [0]
-        double(1.5)  # for another kind of number
+        double(1.5)  # for another type of number
         assert noticed == [0, 1]
     njit(lambda x: 3 * x)(1)
-    assert noticed == [0, 1]  # nobody listens any more
+    assert noticed == [0, 1]  # there is no listener any longer
 
 
 def test_other_threads_compile_on_their_own() -> None:

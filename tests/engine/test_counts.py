@@ -1,4 +1,4 @@
-"""Compiled counts of ordered pairs against NumPy's, and orders that are found once."""
+"""Compiled counts of ordered pairs against NumPy's, and orders that are computed once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ORDERED = (
 
 @pytest.fixture
 def by_numpy(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
-    """Choose who counts, whatever the number of rows."""
+    """Force NumPy or compiled code to count, whatever the number of rows."""
 
     def choose(numpy: bool) -> None:
         monkeypatch.setattr(calling, "_FEWEST_ROWS", sys.maxsize if numpy else 1)
@@ -71,7 +71,7 @@ def test_statistics_do_not_depend_on_who_counts(
 
 
 def test_whole_weights_count_what_fractions_count() -> None:
-    """Opposite pairs are what is left of whole weights, and counted for others."""
+    """Opposite pairs are the remainder for whole weights, and are counted for other weights."""
     data = random_data("kendall", 200)
     weights = np.random.default_rng(0).integers(1, 5, 200).astype(float)
     for name in ("kendall", "ranking-risk"):
@@ -111,7 +111,7 @@ def test_counts_load_numba_only_where_that_pays(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_few_orders_are_kept_at_a_time() -> None:
-    """Many clusters in turn would otherwise be searched through again and again."""
+    """Otherwise many clusters in turn would be searched repeatedly."""
     with orders.sharing_orders():
         kept = [orders.order_column(np.arange(3.0) + shift) for shift in range(100)]
         assert orders.order_column(np.arange(3.0) + 99) is kept[-1]

@@ -39,7 +39,7 @@ def two_classes(features: int) -> tuple[FloatArray, FloatArray]:
 
 
 def scaled_sums(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Features of a user's own: own pairs move too, and nothing is symmetric."""
+    """Return a user's own features: own pairs move too, and nothing is symmetric."""
     return np.column_stack([first[:, 0] + 0.5 * second[:, 0], first[:, 1] * second[:, 1]])
 
 
@@ -71,8 +71,9 @@ CONES: dict[str, tuple[Any, Any]] = {
     "psd and ball": (PSD(0.05), None),
     "psd and l2": (PSD(), SquaredL2(0.02)),
 }
-# Loops take gradients and proximal steps one after the other: every loss meets no proximal and two,
-# and every proximal meets two losses, but for cones, which are for matrices only.
+# Loops take gradients and proximal steps one after the other: every loss occurs without and with
+# two proximal maps, and every proximal map with two losses, except cones, which are for matrices
+# only.
 TWINS = [
     (loss, proximal)
     for loss in LOSSES

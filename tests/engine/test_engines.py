@@ -51,7 +51,7 @@ def test_a_lone_node_answers_with_its_own_pair(engine: str, clock: str) -> None:
 
 
 class Lazy(NamedTuple):
-    """Values, and how many exchanges there were."""
+    """Values, and the number of exchanges so far."""
 
     z: FloatArray
     t: int
@@ -70,7 +70,7 @@ def lazy_step(state: Lazy, exchanges: PairArray) -> Lazy:
 
 @pytest.fixture
 def own_methods() -> Iterator[None]:
-    """Methods of a user's own, of each kind, all without twins."""
+    """Register a user's own methods, of each kind, all without twins."""
     with patch.dict(METHODS):
         for name, settings in OWN.items():
             register(Method(name=name, description="", **settings))
@@ -140,7 +140,7 @@ def test_the_command_line_asks_an_own_method_for_means_for_no_kernel() -> None:
     ("own", "known", "clock"), [("my-weighted", "weighted-gosta", "async"), ("my-u2", "u2", "sync")]
 )
 def test_an_own_method_gets_what_it_asks_for(own: str, known: str, clock: str) -> None:
-    """Weights, and as many exchanges as it makes; and its messages are counted."""
+    """It gets weights, and as many exchanges as it makes; its messages are counted."""
     settings: dict[str, Any] = {"clock": clock, "graph": "star", "iterations": 300, "seed": 0}
     found = pg.estimate(rows(7), "gini", method=own, **settings)
     right = pg.estimate(rows(7), "gini", method=known, engine="plain", **settings)

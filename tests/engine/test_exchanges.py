@@ -64,7 +64,7 @@ def advanced(name: str, problem: Any, how: Procedure, graph: Graph = SMALL_WORLD
     return network
 
 
-# The formulas are those of other engines, which meet each: here, one for each way to have values.
+# Other engines test all of these formulas: here, one for each way to have values.
 @pytest.mark.parametrize("target", ["v", "u"])
 @pytest.mark.parametrize(
     "problem",
@@ -130,7 +130,7 @@ def test_averaging_in_place_equals_the_steps(features: int, relaxation: float | 
 
 
 class Sums(NamedTuple):
-    """Push-sum of values that are there from the start."""
+    """Push-sum of values that are known from the start."""
 
     total: FloatArray
     weight: FloatArray
@@ -167,7 +167,7 @@ def test_values_that_are_there_from_the_start() -> None:
 
 
 class Named(NamedTuple):
-    """A state with a field that is called like a function."""
+    """A state with a field that is named like a function."""
 
     z: FloatArray
     clip: FloatArray

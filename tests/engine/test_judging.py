@@ -1,4 +1,4 @@
-"""Compiled judges say what the plain ones say, for every ranking loss, any scores, any pairs."""
+"""Compiled judges agree with the plain ones, for every ranking loss, any scores, any pairs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_few_observations(phi: str, n: int) -> None:
 @pytest.mark.parametrize("phi", COMPILED)
 @pytest.mark.parametrize("case", sorted(HARD))
 def test_hard_scores(case: str, phi: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # One feature and the model 1 make any scores; the middle of the features is left where it is.
+    # One feature and the model 1 give any scores; features are not centered.
     monkeypatch.setattr(judging, "center", lambda features: features)
     for direct in (0, 2**20):
         monkeypatch.setattr(judging, "_DIRECT_LOGISTIC", direct)
@@ -206,7 +206,7 @@ def own(case: str, phi: str = "logistic", n: int = 60) -> LearningProblem:
 
 
 def brute(judged: LearningProblem, theta: FloatArray, node: int | None = None) -> Any:
-    """The mean of the loss over all pairs, or of its gradient over the pairs of a node."""
+    """Return the mean loss over all pairs, or the mean gradient over the pairs of a node."""
     assert isinstance(judged.loss, Loss)
     rows = judged.data if node is None else judged.data[node : node + 1]
     first, second = np.repeat(rows, judged.n, axis=0), np.tile(judged.data, (len(rows), 1))
@@ -264,7 +264,7 @@ def test_pairs_come_in_pieces_that_do_not_matter(monkeypatch: pytest.MonkeyPatch
 
 def test_other_losses_and_plain_runs_are_judged_by_numpy() -> None:
     def risk(thetas: FloatArray, data: FloatArray) -> FloatArray:
-        return ranking_risks(thetas, data, MARGINS["hinge"])  # right, but not the one known
+        return ranking_risks(thetas, data, MARGINS["hinge"])  # correct, but not the known function
 
     x, labels = models(60), np.arange(60) % 2.0
     others: list[Any] = [

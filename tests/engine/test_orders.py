@@ -36,7 +36,7 @@ def test_a_coloring_is_proper_and_short(graph: Graph) -> None:
 
 
 def matrix(sweep: Sweep, n: int, relaxation: float) -> np.ndarray:
-    """One edge after the other, by the definition."""
+    """Return the matrix of a sweep, one edge after the other, by definition."""
     product = np.eye(n)
     for i, j in sweep.edges:
         step = np.eye(n)
@@ -119,7 +119,7 @@ def test_the_bound_of_a_gap_is_close_above_it(graph: Graph) -> None:
 
 @pytest.mark.parametrize("graph", [pg.graphs.star(1500), pg.graphs.path(1500)], ids=str)
 def test_the_bound_of_a_gap_is_never_below_it(graph: Graph) -> None:
-    """A star has three modes, so that there is no more to find; a path has many slow ones."""
+    """A star has only three modes to find; a path has many slow ones."""
     assert bound_gap(graph, color_edges(graph)) >= graph.spectral_gap() * (1 - 1e-9)
 
 

@@ -1,4 +1,4 @@
-"""Losses of one's own through `minimize`: compiled they learn what they learn as written."""
+"""A user's own losses in `minimize`: compiled, they learn the same as uncompiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods of one's own through `estimate`: what is compiled, what is not, and who is told."""
+"""A user's own methods in `estimate`: what is compiled, what is not, and what notice is given."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def by_halves(state: State, i: int, j: int, h: Any) -> None:
 
 
 def check_notice(told: Any, what: str, file: str, line: int) -> None:
-    """Check that one notice says, to whoever called, what runs as it is written and why."""
+    """Check that one notice tells the caller what runs uncompiled, and why."""
     (notice,) = told
     sentence = str(notice.message)
     assert sentence.startswith(f"{what} runs as written, many times slower, since numba does")

@@ -1,4 +1,4 @@
-"""What nodes learn of their sampling errors, against the exact projection and plain loops."""
+"""What nodes learn about their sampling errors, against the exact projection and plain loops."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_nodes_learn_the_sampling_error(kernel: str, method: str, clock: str) ->
     exact = pg.exact(data, kernel, labels=labels, interval=0.95)
     assert run.sampling_error is not None
     assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
-    # What nodes know of the error does not tell to which side the statistic leans.
+    # What nodes know about the error does not show the direction of the statistic's bias.
     assert run.skewness is None
     ends = interval(exact.value, exact.error, 0.95, exact.scale, Law(run.freedom))
     for seen, end in zip(run.interval, ends, strict=True):
@@ -148,7 +148,7 @@ def test_sites_learn_the_error_of_drawing_sites(construction: str) -> None:
 
 @pytest.mark.parametrize("counted", ["weights", "small class"])
 def test_rows_that_count_more_or_are_few_have_their_own_error(counted: str) -> None:
-    """Weights are those of repeated rows; rows of a small class are a sample of their own."""
+    """Weights have the effect of repeated rows; rows of a small class are a separate sample."""
     data = np.random.default_rng(3).exponential(size=120)
     how: dict[str, Any] = {"kernel": "gini", "weights": 1 + np.arange(120) % 3, "interval": 0.95}
     if counted == "small class":
@@ -247,7 +247,7 @@ def test_errors_are_not_too_small_where_rows_come_around_slowly(kernel: str, per
         run = pg.estimate(data, kernel, "cycle", **how)
     assert run.sampling_error is not None and run.widening is not None
     assert 0.97 * exact < np.nanmean(run.sampling_error) < 1.5 * exact
-    if kernel == "gini":  # what nodes have seen of large incomes is too little
+    if kernel == "gini":  # nodes have seen too few large incomes
         assert np.nanmean(run.sampling_error / run.widening) < 0.97 * exact
         wide = round(100 * (run.widening.mean() - 1))
         assert f"and widen it by {wide} % for those they have not seen" in str(caught[0].message)

@@ -37,7 +37,7 @@ def test_gaps_are_exponential_within_and_across_blocks() -> None:
     gaps = np.diff([clock.time_of(event) for event in range(9_000)])
     assert (gaps > 0).all()
     assert stats.kstest(gaps, stats.expon(scale=1 / 5.0).cdf).pvalue > 1e-3
-    # The last gap of a block and the first of the next are as good as any other.
+    # The last gap of a block and the first of the next have the same law as all others.
     borders = gaps[clock.block - 1 :: clock.block]
     assert borders.mean() == pytest.approx(1 / 5.0, rel=1.0)
 

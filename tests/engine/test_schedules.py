@@ -1,4 +1,4 @@
-"""Schedules: ordered, continuized and tree, and the methods that were made for them."""
+"""Schedules: ordered, continuized and tree, and the methods for them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_turns_are_missed_as_often_as_they_should() -> None:
 @pytest.mark.parametrize("engine", ["plain", "tokens", "fused"])
 @pytest.mark.parametrize("relaxation", [0.5, 0.8])
 def test_what_is_tracked_is_never_lost(engine: str, relaxation: float) -> None:
-    """The sum of the estimates is that of the nodes' own means, at any moment."""
+    """The sum of the estimates is always that of the nodes' own means."""
     graph = GRAPHS["small world"]
     pairs = Pairs(rows(graph.n), "gini" if engine == "fused" else skewed)
     table = settle_timetable("ordered", graph, "uniform-edges", find_method("tracking"), relaxation)
@@ -156,8 +156,9 @@ def test_collecting_is_exact_and_ends_by_itself(kernel: Any, target: str) -> Non
     np.testing.assert_allclose(run.estimates, run.target, rtol=1e-12)
     made = run.traffic.network[:, -1]
     assert len(set(made)) > 1 and made.max() < run.iterations[-1]
-    # Everybody learns everybody else's row once: 8 bytes and a name of 4; and in every exchange
-    # either side says by a bit per row which it knows. The rows that the second lacks come last.
+    # Every node learns the row of every other node once: 8 bytes and a name of 4. In every exchange
+    # each side also sends one bit per row that says whether it knows the row. The rows that the
+    # second side lacks come last.
     learned = graph.n * (graph.n - 1) * 12
     np.testing.assert_array_equal(run.trial_bytes[:, -1], learned + 2 * made * 3)
     np.testing.assert_array_equal(run.traffic.messages[:, -1], 3 * made)
@@ -175,7 +176,7 @@ def test_a_collecting_node_knows_the_statistic_of_the_rows_it_knows() -> None:
 
 
 def test_effective_resistances_are_those_of_circuits() -> None:
-    # Ten resistors in a ring, each of 10: one of them beside the nine others.
+    # Ten resistors in a ring, each of 10: one of them in parallel with the nine others.
     np.testing.assert_allclose(effective_resistances(pg.graphs.cycle(10)), 9.0)
     # In any network conductance times resistance adds up to n - 1 (Foster 1949).
     for law in ("uniform-edges", "node-clocks"):
@@ -186,7 +187,7 @@ def test_effective_resistances_are_those_of_circuits() -> None:
 
 def test_continuized_averaging_is_faster_on_a_ring() -> None:
     graph = pg.graphs.cycle(60)
-    values = np.cos(2 * np.pi * np.arange(60) / 60)  # the slowest to fade
+    values = np.cos(2 * np.pi * np.arange(60) / 60)  # the slowest to decay
     errors = [
         pg.estimate(
             values, graph=graph, method="averaging", schedule=schedule, iterations=20_000, seed=0
@@ -224,7 +225,7 @@ def test_sweeps_are_taken_where_an_exchange_does_more(n: int, radius: float, see
 
 
 def test_a_large_star_is_known_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its sweeps, one exchange at a time, would take minutes to measure."""
+    """Measuring its sweeps, which make one exchange at a time, would take minutes."""
 
     def measured(*arguments: Any) -> float:
         raise AssertionError(arguments)
@@ -272,7 +273,7 @@ def test_collecting_too_many_rows_is_refused() -> None:
 
 
 def test_a_sweep_that_is_longer_than_gossip_gives_way_at_once() -> None:
-    """Edges are not even listed: random ones shrink errors to rounding before a sweep is over."""
+    """Edges are not even listed: random ones reduce errors to rounding before a sweep ends."""
     graph = pg.graphs.complete(3_000)
     with pytest.warns(SlowSchedule, match="a sweep takes 4,498,500 exchanges"):
         table = settle_timetable("ordered", graph, "uniform-edges", find_method("averaging"))

@@ -1,4 +1,4 @@
-"""Half-lost exchanges and liars, against nodes that are written one by one."""
+"""Half-lost exchanges and liars, against nodes that are computed one by one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def spoiled(
 
 
 def lost_sides(faults: Faults, exchanges: int) -> dict[int, int]:
-    """Which exchanges are half lost: drawn as runs draw them, and tested with the draws."""
+    """Return which exchanges are half lost: drawn as in runs, and tested with the draws."""
     (block,) = Schedule(SMALL_WORLD, "uniform-edges", root_seed(7)).draw(exchanges)
     places, sides = Spoil(faulty(faults), SEED).half_losses.take(block)
     return dict(zip(places.tolist(), sides.tolist(), strict=True))
@@ -60,7 +60,7 @@ def lie_of(attack: str, z: list[float], liar: int, partner: int, liars: set[int]
 
 
 def transcription(H: FloatArray, faults: Faults, exchanges: int, averages: bool) -> list[float]:
-    """GoSta, or averaging of the first column, each node by itself from what it is sent."""
+    """Run GoSta, or average the first column, with each node by itself from what it is sent."""
     liars = set(np.flatnonzero(faulty(faults).network.is_liar).tolist())
     lost = lost_sides(faults, exchanges)
     z = H[:, 0].tolist() if averages else [0.0] * N
@@ -93,11 +93,11 @@ CASES = [
 
 
 def differ(one: FloatArray, other: FloatArray) -> FloatArray:
-    """A kernel of one's own, in which the order of the two counts."""
+    """Return the values of a user's own kernel, which is not symmetric."""
     return one - other**2
 
 
-# What is compiled for them serves most tests.
+# Code that is compiled for them serves most tests.
 PAIRS, GOSTA = Pairs(rows(N), differ), Procedure(find_method("gosta"), "async")
 
 

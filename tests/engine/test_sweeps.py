@@ -1,4 +1,4 @@
-"""Users' own functions: compiled where that gives the same numbers, called on blocks elsewhere."""
+"""Users' own functions: compiled where that gives the same numbers, otherwise called on blocks."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def writes_where(x: Any, y: Any) -> Any:
 def writes_to_view(x: Any, y: Any) -> Any:
     gap = x[:, None] - y[:, None]
     first = gap[:, 0]
-    first *= 0.0  # of the array, and not of a number, that gap holds
+    first *= 0.0  # of the array that gap holds, and not of a number
     return gap.sum(axis=1)
 
 
@@ -190,7 +190,7 @@ RARE: dict[str, tuple[Function, bool]] = {
 def test_rare_pairs_need_no_sample(
     monkeypatch: pytest.MonkeyPatch, function: Function, is_swept: bool
 ) -> None:
-    """Numbers far apart, close by and equal, without any look at pairs before."""
+    """Numbers are far apart, close and equal; no pairs are examined beforehand."""
     data = np.append(rows(60), [900.0, -850.0, 730.0, 0.25, 0.25, 0.25 + 1e-15, 0.0, -0.0])
     monkeypatch.setattr(sweeps, "_agrees", lambda *given: True)
     kernel = Kernel(function)
@@ -204,7 +204,7 @@ def test_rare_pairs_need_no_sample(
 
 @pytest.mark.parametrize("columns", [2, 7])
 def test_few_columns_are_added_one_after_the_other(columns: int) -> None:
-    """Sums that are compared are NumPy's to the last bit."""
+    """Sums that are compared equal NumPy's to the last bit."""
     data = rows(200, columns)
     first, second = np.repeat(data, 200, axis=0), np.concatenate([data] * 200)
     squares = (first - second) ** 2
@@ -239,7 +239,7 @@ def test_a_function_that_numba_takes_for_another_is_left_to_blocks(
 
 
 def test_functions_that_change_are_left_to_blocks() -> None:
-    """What they compute is followed once; other calls give other numbers."""
+    """Their computation is traced once; other calls give other numbers."""
     rng, calls = np.random.default_rng(0), count()
     data = rows(50)
     for function in (lambda x, y: x * y + rng.normal(), lambda x, y: x * y + next(calls)):
@@ -248,7 +248,7 @@ def test_functions_that_change_are_left_to_blocks() -> None:
 
 
 def test_constants_are_read_anew() -> None:
-    """Functions that differ in numbers alone are compiled once, and keep their own numbers."""
+    """Functions that differ only in numbers are compiled once, and keep their own numbers."""
     data, sizes = rows(40), sweeps._compile.cache_info().misses
     for width in (0.5, 2.0):
         kernel = Kernel(lambda x, y, width=width: np.exp(-np.abs(x - y) / width))  # type: ignore[misc]
@@ -323,7 +323,7 @@ def test_exact_takes_own_functions_everywhere(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_the_pair_without_a_number_is_named(bad: float) -> None:
-    """Compiled sums tell that there is one, blocks which."""
+    """Compiled sums detect that there is one; blocks show which."""
     data = np.arange(1000.0)
     with np.errstate(all="ignore"):
         pole = Kernel(

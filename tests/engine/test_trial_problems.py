@@ -1,4 +1,4 @@
-"""A problem may draw what its nodes add anew for every trial; the engines ask no more of it."""
+"""A problem may redraw what its nodes add for every trial; engines require nothing else of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GRAPH = graphs.cycle(6)
 
 
 class Noisy(Problem):
-    """Pairs whose values are disturbed, anew for every trial; no subclass of `Pairs`."""
+    """Pairs with noise that is redrawn for every trial; not a subclass of `Pairs`."""
 
     def __init__(self, pairs: Pairs, noise: FloatArray | None = None) -> None:
         self._pairs = pairs
@@ -74,7 +74,7 @@ def test_every_trial_runs_its_own_problem(engine: str) -> None:
         np.testing.assert_allclose(record.mean[-1], truth, atol=0.05)
         np.testing.assert_allclose(record.error[-1], abs(truth - problem.exact()), atol=0.05)
         truths.append(truth)
-    assert abs(truths[0] - truths[1]) > 0.2  # more than the runs are off
+    assert abs(truths[0] - truths[1]) > 0.2  # more than the runs' errors
 
 
 def test_tokens_and_plain_agree_on_problems_of_a_trial() -> None:
@@ -100,12 +100,12 @@ def test_problems_without_chance_are_their_own() -> None:
 
 
 def test_the_seed_of_a_problem_is_no_exchange_stream() -> None:
-    """The children of a trial's seed up to the number of walks draw times and exchanges."""
+    """A trial's child seeds up to the number of walks are for times and exchanges."""
     assert max(method.exchanges_per_iteration for method in METHODS.values()) < TRIAL_PROBLEM
 
 
 class Shifted(PairwiseLearning):
-    """Gradients with a disturbance of the trial's; judged without it."""
+    """Gradients with a disturbance that is drawn per trial; judged without it."""
 
     def __init__(self, true: LearningProblem, shift: FloatArray | None = None) -> None:
         self._true = true

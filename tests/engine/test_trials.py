@@ -1,4 +1,4 @@
-"""Trials: the same numbers however they are run, and Ctrl-C keeps what was computed."""
+"""Trials: the same numbers however they are run, and Ctrl-C keeps computed results."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_another_seed_gives_another_run() -> None:
 
 @pytest.fixture(autouse=True)
 def ctrl_c_is_heard() -> Iterator[None]:
-    """A test run started in the background may ignore the signal."""
+    """Restore Ctrl-C, since a test run that was started in the background may ignore the signal."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

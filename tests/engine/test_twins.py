@@ -81,7 +81,7 @@ def final_estimates(
     return network.estimates()
 
 
-# Engines see of a law only its events and weights, so every law meets one target.
+# Engines see only the events and weights of a law, so every law is tested with one target.
 @pytest.mark.parametrize(("target", "law"), [("v", "uniform-edges"), ("u", "node-clocks")])
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -102,7 +102,7 @@ def test_fast_engines_equal_the_plain_algorithm(
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
 @pytest.mark.parametrize("problem", ["gini", "user's", "user's on points"])
 def test_long_blocks_equal_many_short_ones(problem: str, variant: tuple[str, str, str]) -> None:
-    """An engine may cut a block into pieces; every piece must be carried out once."""
+    """An engine may split a block; every piece must be carried out once."""
     kernel, make = PROBLEMS[problem]
     graph = SMALL_GRAPHS["watts-strogatz"]
     method, clock, order = variant
