@@ -1,4 +1,4 @@
-"""Faults and methods simulated as plainly as can be; of the package only schedules are read.
+"""Faults and methods simulated as plainly as possible, with only the package's schedules.
 
 Random numbers are drawn one at a time, from the streams that belong to each kind of fault.
 """
@@ -18,11 +18,11 @@ from pairgossip.engine.schedule import Schedule
 
 Pair = tuple[int, int]
 TRIAL_FAULTS = (1 << 16) + 2
-"""The number of the child of a trial's seed that faults are drawn from."""
+"""Number of the child of a trial's seed from which faults are drawn."""
 
 
 class Ring(NamedTuple):
-    """An exchange that rings, and whether it takes place."""
+    """An exchange whose clock rings, and whether it takes place."""
 
     i: int
     j: int
@@ -38,13 +38,13 @@ def stream(seed: int, trial: int, *numbers: int) -> Generator:
 def exchanges_of(
     graph: pg.Graph, seed: int, trial: int, count: int, law: str = "uniform-edges"
 ) -> list[Pair]:
-    """Read what rings from the schedule of a trial."""
+    """Return the exchanges that ring in the schedule of a trial."""
     schedule = Schedule(graph, law, SeedSequence(seed, spawn_key=(trial,)))
     return [(int(i), int(j)) for i, j in schedule.draw(count)[0]]
 
 
 def _losses(probability: float, draws: Generator) -> Iterator[bool]:
-    """Tell of one exchange after the other whether it is lost."""
+    """Yield for each exchange in order whether it is lost."""
     while probability:
         for _ in range(int(draws.geometric(probability)) - 1):
             yield False
@@ -62,7 +62,7 @@ def ring(
     site_of: Callable[[int], int] = lambda node: node,
     walks: int = 1,
 ) -> list[Ring]:
-    """Find out which exchanges take place; with several walks the exchanges take turns."""
+    """Return which exchanges take place; with several walks the exchanges take turns."""
     losses = _losses(faults.loss, stream(seed, trial, 0))
     sites = 1 + max(site_of(node) for node in range(n))
     gone, until = [False] * sites, [math.inf] * sites
@@ -102,7 +102,7 @@ def ring(
 
 
 def gosta_async(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any:
-    """Algorithm 1 on Poisson clocks."""
+    """Run Algorithm 1 on Poisson clocks."""
     held, z, picks = list(range(len(x))), [0.0] * len(x), [0] * len(x)
     for i, j, takes_place in rings:
         if not takes_place:
@@ -116,7 +116,7 @@ def gosta_async(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> An
 
 
 def gosta_sync(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any:
-    """Algorithm 1: all nodes update at every ring, two of them exchange if it takes place."""
+    """Run Algorithm 1: all nodes update at every ring, two of them exchange if it takes place."""
     held, z = list(range(len(x))), [0.0] * len(x)
     for t, (i, j, takes_place) in enumerate(rings, 1):
         z = [z[k] + (h(x[k], x[held[k]]) - z[k]) / t for k in range(len(x))]
@@ -127,7 +127,7 @@ def gosta_sync(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any
 
 
 def u1_sync(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any:
-    """U1-gossip: the exchange swaps, then all nodes update."""
+    """Run U1-gossip: the exchange swaps, then all nodes update."""
     held, z = list(range(len(x))), [0.0] * len(x)
     for t, (i, j, takes_place) in enumerate(rings, 1):
         if takes_place:
@@ -137,7 +137,7 @@ def u1_sync(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any:
 
 
 def u2(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any:
-    """U2-gossip: of two rings each swaps one of two observations, after all nodes update."""
+    """Run U2-gossip: all nodes update, then each of two rings swaps one of two observations."""
     first, second, z = list(range(len(x))), list(range(len(x))), [0.0] * len(x)
     for t in range(1, len(rings) // 2 + 1):
         z = [z[k] + (h(x[first[k]], x[second[k]]) - z[k]) / t for k in range(len(x))]
@@ -166,7 +166,7 @@ def tracking(x: Any, rings: list[Ring], h: Callable[[Any, Any], float]) -> Any:
 
 
 def averaging(x: Any, rings: list[Ring], h: Any = None) -> Any:
-    """Gossip averaging."""
+    """Run gossip averaging."""
     z = list(map(float, x))
     for i, j, takes_place in rings:
         if takes_place:
@@ -181,7 +181,7 @@ Lie = Callable[[list[Node], int, int], Any]
 
 
 def half_losses(probability: float, seed: int, trial: int) -> Iterator[int | None]:
-    """Tell of one exchange that takes place after the other which side does not learn of it."""
+    """Yield for each exchange that takes place which side does not learn of it, if any."""
     places, sides = stream(seed, trial, 2, 0), stream(seed, trial, 2, 1)
     for is_lost in _losses(probability, places):
         yield (1 if sides.random() < 0.5 else 0) if is_lost else None
@@ -222,7 +222,7 @@ def spoil(
 def lies(
     graph: pg.Graph, liars: tuple[int, ...], attack: str, number: float | Any, clip: Any = None
 ) -> Lie:
-    """Return what liars say: the attacks as their descriptions say."""
+    """Return what liars send, as described for each attack."""
 
     def find(nodes: list[Node], liar: int, partner: int) -> Any:
         theirs = nodes[partner]["z"]
@@ -240,7 +240,7 @@ def lies(
 
 
 def meet_gosta(x: Any, h: Callable[[Any, Any], float]) -> Callable[[Node, Node], None]:
-    """GoSta on Poisson clocks, for nodes with own row, held row, estimate and picks."""
+    """Return GoSta on Poisson clocks, for nodes with own row, held row, estimate and picks."""
 
     def meet(one: Node, other: Node) -> None:
         mean = (one["z"] + other["z"]) / 2
@@ -253,7 +253,7 @@ def meet_gosta(x: Any, h: Callable[[Any, Any], float]) -> Callable[[Node, Node],
 
 
 def meet_tracking(x: Any, h: Callable[[Any, Any], float]) -> Callable[[Node, Node], None]:
-    """Tracking, for the same nodes with their own mean."""
+    """Return tracking, for the same nodes with their own mean."""
 
     def meet(one: Node, other: Node) -> None:
         one["held"], other["held"] = other["held"], one["held"]
@@ -268,7 +268,7 @@ def meet_tracking(x: Any, h: Callable[[Any, Any], float]) -> Callable[[Node, Nod
 
 
 def meet_averaging(one: Node, other: Node) -> None:
-    """Gossip averaging, of numbers or rows."""
+    """Average the numbers or rows of two nodes."""
     one["z"] = other["z"] = (one["z"] + other["z"]) / 2
 
 

@@ -1,4 +1,4 @@
-"""Faults of `minimize`: against a plain transcription on the same path, and of continued fits."""
+"""Faults in `minimize`: against a plain transcription on the same path, and in continued fits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def slope(theta: Any, k: int, other: int) -> Any:
 
 
 def learn_sync(rings: list[naive.Ring]) -> Any:
-    """Algorithm 2: an exchange swaps and averages if it takes place, and all nodes step."""
+    """Run Algorithm 2: an exchange swaps and averages if it takes place, and all nodes step."""
     held, z, theta, total = list(range(N)), np.zeros((N, 3)), np.zeros((N, 3)), np.zeros((N, 3))
     for t, (i, j, takes_place) in enumerate(rings, 1):
         if takes_place:
@@ -48,7 +48,7 @@ def learn_sync(rings: list[naive.Ring]) -> Any:
 
 
 def learn_async(rings: list[naive.Ring]) -> Any:
-    """Algorithm 3: only the two nodes of an exchange that takes place do anything."""
+    """Run Algorithm 3: only the two nodes of an exchange that takes place do anything."""
     picked = np.bincount(GRAPH.edges.ravel()) / GRAPH.edge_count
     held, z, theta = list(range(N)), np.zeros((N, 3)), np.zeros((N, 3))
     models: list[list[Any]] = [[] for _ in range(N)]
@@ -65,7 +65,7 @@ def learn_async(rings: list[naive.Ring]) -> Any:
 
 
 def meet(one: naive.Node, other: naive.Node) -> None:
-    """Algorithm 3 as two nodes do it."""
+    """Carry out one exchange of Algorithm 3."""
     mean = (one["z"] + other["z"]) / 2
     one["held"], other["held"] = other["held"], one["held"]
     for node in (one, other):

@@ -96,12 +96,12 @@ def test_sites_keep_what_is_theirs(compiled: bool) -> None:
 
 @pytest.mark.parametrize(("up", "down"), [(4, 1), (0.002, 0.004), (1e300, 1e300)])
 def test_nodes_are_there_as_often_as_they_should(up: float, down: float) -> None:
-    """Also where they come and go many times between two exchanges."""
+    """This also holds if they come and go many times between two exchanges."""
     n, share = 200, up / (up + down)
     faults = pg.Faults(churn=pg.Churn(up, down))
     _, lost = draw(faults, pg.graphs.complete(n), [40_000], 1, True, keeps=False)
     found = 1 - np.mean(lost)
-    # Those who stay for ever were drawn once.
+    # Those that stay forever were drawn once.
     pairs = 40_000 if up < 1 else 40_000 / (8 * n) if up < 100 else n / 4
     assert abs(found - share**2) < 5 * np.sqrt(share**2 / pairs)
 
@@ -140,7 +140,7 @@ def test_gosta_async(text: str, engine: str) -> None:
 
 
 def check_results(run: pg.Run, faults: pg.Faults, rings: list[naive.Ring]) -> None:
-    """Compare what a run says of its faults with a simulation."""
+    """Compare what a run reports about its faults with a simulation."""
     crashed = [] if isinstance(faults.crashed, int) else list(faults.crashed)
     honest = [k for k in range(GRAPH.n) if k not in crashed]
     assert run.faults == str(faults)
@@ -205,7 +205,7 @@ def test_u2(engine: str) -> None:
 
 @pytest.mark.parametrize("method", ["weighted-gosta", "sketch", "collect"])
 def test_lost_exchanges_are_as_if_they_had_not_rung(method: str) -> None:
-    """Where only two nodes act, the others are the exchanges of a run without faults."""
+    """If only two nodes act, the remaining exchanges are those of a run without faults."""
     settings: Any = {"method": method, "clock": "async", "seed": 4, "iterations": 150}
     runs = [
         pg.estimate(X, "variance", GRAPH, faults="loss=0.3", engine=engine, **settings)
@@ -240,7 +240,7 @@ def test_other_schedules(method: str, schedule: str) -> None:
 
 
 def test_continuized_time_goes_on_while_exchanges_are_lost() -> None:
-    """Mixed as much as time says: values and momentum by a transcription of the two registers."""
+    """They mix by elapsed time: values and momentum follow a transcription of two registers."""
     run = pg.estimate(
         X, None, GRAPH, method="averaging", schedule="continuized", faults="loss=0.4",
         iterations=400, seed=2,
@@ -255,10 +255,10 @@ def test_continuized_time_goes_on_while_exchanges_are_lost() -> None:
             gap = a[i] - a[j]
             a[i], a[j] = a[i] - gap / 2, a[j] + gap / 2
             b[i], b[j] = b[i] - gain * gap, b[j] + gain * gap
-        if time < len(rings) - 1:  # everybody mixes between two rings
+        if time < len(rings) - 1:  # every node mixes between two rings
             flow = (1 - np.exp(-2 * rate)) / 2 * (b - a)
             a, b = a + flow, b - flow
-    i, j, takes_place = rings[-1]  # a node is brought up to time when it is called
+    i, j, takes_place = rings[-1]  # a node is updated when it is called
     for k in (i, j) if takes_place else (i,):
         np.testing.assert_allclose(run.estimates[0, k], a[k], rtol=1e-9)
 
@@ -321,7 +321,7 @@ def test_no_fault_changes_nothing(clock: str) -> None:
 
 
 def test_intervals_with_loss() -> None:
-    """What nodes learn of their sampling errors does not count exchanges that did not happen."""
+    """What nodes learn about sampling errors does not count exchanges that did not happen."""
     settings: Any = {"interval": 0.95, "iterations": 3000, "seed": 0, "faults": "loss=0.3"}
     sync, plain, alone = (
         pg.estimate(X, "gini", GRAPH, clock=clock, engine=engine, **settings)

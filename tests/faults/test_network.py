@@ -1,4 +1,4 @@
-"""Who lies and who crashes, which exchanges rare events hit, and what liars send."""
+"""Which nodes lie or crash, which exchanges rare events hit, and what liars send."""
 
 from __future__ import annotations
 

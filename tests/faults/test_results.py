@@ -1,4 +1,4 @@
-"""What runs with faults say: fields, files, tables, figures, command line; and what is refused."""
+"""Results of runs with faults: fields, files, tables, figures, command line; and refusals."""
 
 from __future__ import annotations
 

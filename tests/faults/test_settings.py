@@ -1,4 +1,4 @@
-"""The faults a run is asked for, and their text."""
+"""The faults that a run is asked for, and their text."""
 
 from __future__ import annotations
 
