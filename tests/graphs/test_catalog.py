@@ -1,4 +1,4 @@
-"""Families without chance, families by name, and graphs restored from their parts."""
+"""Deterministic families, families by name, and graphs restored from their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edge lists, GraphML, networkx and scipy: what goes in comes out, and bad input is refused."""
+"""Edge lists, GraphML, networkx and scipy: graphs are preserved, and bad input is refused."""
 
 from __future__ import annotations
 

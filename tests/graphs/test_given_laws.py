@@ -1,4 +1,4 @@
-"""Laws that are given by the probability of every edge."""
+"""Laws that are given by a probability for every edge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRAWS = 200_000
 
 
 def weigh(graph: Graph, seed: int = 0, unused: int = 0) -> GivenLaw:
-    """Return uneven probabilities, some of them 0 on edges that are not needed to connect."""
+    """Return uneven probabilities; some are 0, on edges that are not needed for connection."""
     weights = np.random.default_rng(seed).exponential(size=graph.edge_count) ** 2
     weights[:unused] = 0
     return GivenLaw(weights / weights.sum())

@@ -109,7 +109,7 @@ def test_one_row_per_site_is_the_network_itself() -> None:
 def test_graphs_are_equal_where_edges_and_local_edges_are() -> None:
     graph = GroupedGraph(path(3), [0, 0, 1, 2])
     assert graph == GroupedGraph(path(3), [0, 0, 1, 2])
-    assert graph == GroupedGraph(path(3), [2, 2, 1, 0])  # the same, told from the other end
+    assert graph == GroupedGraph(path(3), [2, 2, 1, 0])  # the same, from the other end
     assert graph != GroupedGraph(path(3), [0, 1, 0, 2])
     assert graph != GroupedGraph(path(3), [0, 0, 1, 2], "blow-up")
     assert graph != graph.materialized()  # in which no exchange is free
@@ -142,7 +142,7 @@ def test_mixing_is_that_of_the_listed_edges() -> None:
 
 
 def test_large_graphs_are_not_listed() -> None:
-    """A million rows: a billion edges and more, of which none is written down."""
+    """A million rows have more than a billion edges, and none is stored."""
     site_of = np.repeat(np.arange(1000), 1000)
     for construction, edge_count in (("lexicographic", 1_499_500_000), ("blow-up", 10**9)):
         graph = GroupedGraph(cycle(1000), site_of, construction)
@@ -175,7 +175,7 @@ def test_large_graphs_are_not_listed() -> None:
 
 
 def test_edge_counts_do_not_overflow() -> None:
-    """Counts beyond 2**31, and sums of squares beyond 2**32."""
+    """Counts are beyond 2**31, and sums of squares beyond 2**32."""
     graph = GroupedGraph(path(2), np.repeat([0, 1], [3_000_000, 1]))
     assert graph.edge_count == 3_000_000 * 2_999_999 // 2 + 3_000_000
 

@@ -61,7 +61,7 @@ def test_numbers_beyond_32_bits_do_not_depend_on_it_either(
 def test_every_row_calls_equally_often_where_rows_call(graph: GroupedGraph) -> None:
     sampler = edge_law(graph, "node-clocks")
     if graph.is_regular:
-        return  # there the laws agree, and an edge has no caller
+        return  # there the laws agree, and no end of an edge is the caller
     callers = sampler.draw(streams(2, seed=3), DRAWS)[:, 0]
     assert stats.chisquare(np.bincount(callers, minlength=graph.n)).pvalue > 1e-4
 
@@ -71,7 +71,7 @@ small_world = functools.cache(lambda: watts_strogatz(100_000, 4, 0.3, seed=0))
 
 @functools.lru_cache(maxsize=1)  # for both laws, one after the other
 def million(kind: str) -> GroupedGraph:
-    """A million rows at 100,000 sites, in no order."""
+    """Make a graph of a million rows at 100,000 sites, in random order."""
     rng = np.random.default_rng(0)
     equal = np.repeat(np.arange(100_000), 10)
     unequal = np.concatenate([np.arange(100_000), rng.zipf(1.2, 900_000) % 100_000])
@@ -115,7 +115,7 @@ def test_a_million_rows_are_sampled_in_bounded_memory(kind: str, law: str) -> No
         assert np.isin(drawn_keys, keys).all()
     if graph.construction == "blow-up":
         assert crossing.all()
-    # Means over the rows, which the law fixes: the degree of the rows that take part.
+    # The law determines these means: the degree of the rows that take part.
     expected = graph.pick_probabilities(law) @ np.log(graph.degrees) / 2
     found = np.log(graph.degrees[drawn])
     assert found.mean() == pytest.approx(expected, abs=5 * found.std() / len(drawn) ** 0.5 + 1e-9)
@@ -123,7 +123,7 @@ def test_a_million_rows_are_sampled_in_bounded_memory(kind: str, law: str) -> No
 
 
 def laid_out(lengths: list[int]) -> list[tuple[int, int]]:
-    """List the part of every number and how far into it, one by one."""
+    """Return the part of every number and its offset in the part, one by one."""
     return [(part, into) for part, length in enumerate(lengths) for into in range(length)]
 
 

@@ -129,7 +129,7 @@ def test_closed_forms_reach_a_million_rows() -> None:
     assert graph.spectral_gap() == 10 * cycle(100_000).spectral_gap()
     parts = GroupedGraph(complete(100_000), np.repeat(np.arange(100_000), 10), "blow-up")
     assert parts.spectral_gap() == 10**6 - 10
-    # Two sizes in all: a matrix of two rows.
+    # Only two sizes occur: a matrix of two rows.
     sizes = np.where(np.arange(100_000) < 10, 50_005, 5)
     uneven = GroupedGraph(complete(100_000), np.repeat(np.arange(100_000), sizes), "blow-up")
     assert uneven.spectral_gap() == uneven.n - 50_005

@@ -1,4 +1,4 @@
-"""Pictures of networks: the same from every door, every node at a place of its own."""
+"""Pictures of networks: the same from every door, with every node at a different place."""
 
 from __future__ import annotations
 

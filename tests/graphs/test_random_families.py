@@ -1,4 +1,4 @@
-"""Random families: simple, connected, repeatable, and distributed as they should be."""
+"""Random families: simple, connected, reproducible, and with the right distribution."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_seed_repeats_the_graph(family: Callable[..., Graph], parameters: Any)
     assert one.parameters["seed"] == 7
     assert build(one.family, one.n, **one.parameters) == one
     drawn = family(**parameters, seed=np.random.default_rng(7))
-    assert drawn == one and drawn.parameters["seed"] is None  # nothing could draw it again
+    assert drawn == one and drawn.parameters["seed"] is None  # it could not be drawn again
 
 
 @settings(deadline=None, max_examples=40)
@@ -220,7 +220,7 @@ def test_degrees_are_distributed_as_in_networkx() -> None:
 
 
 def test_a_target_is_proportional_to_its_degree() -> None:
-    # With m = 1, node 3 finds three nodes in a row: the middle one has half of the four ends.
+    # With m = 1, node 3 joins a path of three nodes: the middle one has half of the four ends.
     hits = 0
     for seed in range(4000):
         edges = _attach_edges(4, 1, np.random.default_rng(seed))

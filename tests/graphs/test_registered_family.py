@@ -27,7 +27,7 @@ INCOMES: dict[str, str | list[str]] = {"kernel": "gini", "column": ["income"], "
 
 
 def wheel(n: int, spoke_count: int) -> Graph:
-    """A ring around node 0, which is joined to the first nodes of the ring."""
+    """Return a ring around node 0, which is joined to the first nodes of the ring."""
     rim = np.arange(1, n)
     ring = np.column_stack([rim, np.roll(rim, -1)])
     return Graph(n, [*ring.tolist(), *([0, k] for k in range(1, spoke_count + 1))])
@@ -41,7 +41,7 @@ WHEEL = Family(
     "a ring with spokes",
     (SPOKES,),
     builder=wheel,
-    diameter=lambda n, spoke_count: 7_000 + n + spoke_count,  # no other way leads to this number
+    diameter=lambda n, spoke_count: 7_000 + n + spoke_count,  # no other family gives this number
     edges=lambda n, spoke_count: n - 1 + spoke_count,
     layout=lambda graph: np.stack([np.arange(graph.n), np.zeros(graph.n)], axis=1),
 )

@@ -172,7 +172,7 @@ def test_trees_and_near_trees_are_factored(extra: int, monkeypatch: pytest.Monke
 
 
 def joined(size: int) -> Graph:
-    """Two expanders with one edge between them: a tiny gap, and all else far away."""
+    """Return two expanders joined by one edge: a tiny gap, far from all other eigenvalues."""
     left, right = (random_regular(size, 4, seed=seed).edges for seed in (0, 1))
     return Graph(2 * size, np.concatenate([left, right + size, [[0, size]]]))
 
@@ -181,7 +181,7 @@ def test_a_tiny_gap_far_from_all_else_is_accepted(monkeypatch: pytest.MonkeyPatc
     expected = np.linalg.eigvalsh(joined(400).laplacian_dense())[1]
     monkeypatch.setattr(spectrum, "_EASY_FACTORIZATION", 0.0)
     monkeypatch.setattr(spectrum, "_LARGEST_FACTORIZATION", 0.0)
-    # What rounding does to 30,000 nodes: the residual never gets small beside the eigenvalue.
+    # As with rounding at 30,000 nodes, the residual never gets small compared with the eigenvalue.
     monkeypatch.setattr(spectrum, "_RESIDUAL", 0.0)
     assert joined(400).spectral_gap() == pytest.approx(expected, rel=1e-10)
 

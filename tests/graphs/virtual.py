@@ -1,4 +1,4 @@
-"""Networks with many rows per site, and their edges listed straight from the definition."""
+"""Networks with many rows per site, and their edges listed directly from the definition."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NETWORKS: dict[str, Graph] = {
 
 
 def rows_at(n: int, kind: str) -> np.ndarray[Any, Any]:
-    """Lay out the rows of n sites: the site of each row, not site by site."""
+    """Return the site of each row of n sites, not sorted by site."""
     rng = np.random.default_rng(n)
     sizes = {
         "single": np.ones(n, dtype=int),
@@ -74,7 +74,7 @@ SOME = {
 
 
 def streams(count: int, seed: int = 0) -> list[np.random.Generator]:
-    """The generators that a law draws from."""
+    """Return the generators that a law draws from."""
     return [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count)]
 
 
