@@ -1,4 +1,4 @@
-"""Groups of rows side by side: against calls of their own, other software, and resampling."""
+"""Groups of rows side by side: against separate calls, other software, and resampling."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rows_of(group: str) -> Any:
 
 
 def scored(n: int = 240, seed: int = 0) -> tuple[FloatArray, Any, Any]:
-    """Return scores, whether one died, and the sex, of which the score tells one more."""
+    """Return scores, deaths and sexes; scores of one sex predict deaths better."""
     random = np.random.default_rng(seed)
     sex, died = random.choice(["f", "m"], n), random.random(n) < 0.4
     return np.round(random.normal(size=n) + died * np.where(sex == "f", 1.5, 0.7), 1), died, sex
@@ -93,7 +93,7 @@ def test_answers_from_elsewhere_are_compared_by_the_normal_law() -> None:
     np.testing.assert_allclose([one.p for one in table.differences], p, rtol=1e-9)
     lows = [one.low for one in table.differences]
     np.testing.assert_allclose(lows, gaps - 1.959963984540054 * sizes, rtol=1e-9)
-    # Of independent values, Wald's statistic is Cochran's Q.
+    # For independent values, Wald's statistic is Cochran's Q.
     center = np.average(values, weights=errors**-2)
     q = float(np.sum(((values - center) / errors) ** 2))
     found = table.equality
@@ -163,7 +163,7 @@ def test_all_groups_are_compared_at_once_where_clusters_reach_into_them() -> Non
     rows = random.normal(size=270) + random.normal(size=30)[town]
     table = pg.exact(rows, "variance", by=by, groups=town, interval=0.95)
     assert table.covariance is not None and table.equality is not None
-    contrast = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])  # others than the table's own
+    contrast = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])  # different from those of the table
     apart = contrast @ np.array(list(table.values()))
     q = apart @ np.linalg.inv(contrast @ table.covariance @ contrast.T) @ apart
     left = min(table.freedoms.values()) - 1
@@ -171,11 +171,11 @@ def test_all_groups_are_compared_at_once_where_clusters_reach_into_them() -> Non
     expected = (ratio, 2, left, stats.f.sf(ratio, 2, left))
     assert table.equality[:4] == pytest.approx(expected, rel=1e-9)
     few = pg.exact(rows, "variance", by=by, groups=town // 15, interval=0.95)
-    assert few.equality is None  # two clusters tell one number
+    assert few.equality is None  # two clusters have one degree of freedom
 
 
 def test_all_groups_are_compared_at_once_by_welchs_test() -> None:
-    """Of means, whose errors have as many degrees of freedom as rows less one: Welch's test."""
+    """For means, whose errors have one degree of freedom less than rows, this is Welch's test."""
     oneway = pytest.importorskip("statsmodels.stats.oneway")
     random = np.random.default_rng(8)
     parts = [random.normal(0.4 * at, 1 + at, size) for at, size in enumerate((5, 9, 30, 12))]
@@ -194,7 +194,7 @@ def test_all_groups_are_compared_at_once_by_welchs_test() -> None:
 
 @pytest.mark.parametrize(("size", "towns"), [(15, None), (60, 12)])
 def test_groups_that_do_not_differ_are_seldom_said_to(size: int, towns: int | None) -> None:
-    """Wald's chi-square test rejects 26 and 59 of these 100."""
+    """Wald's chi-square test would reject 26 and 59 of these 100."""
     rejected = 0
     for seed in range(100):
         random = np.random.default_rng(seed)
@@ -205,7 +205,7 @@ def test_groups_that_do_not_differ_are_seldom_said_to(size: int, towns: int | No
             rows += random.normal(size=towns)[how["groups"]]
         table = pg.exact(np.exp(rows / 2), "gini", by=by, interval=0.95, **how)
         rejected += table.equality is not None and table.equality.p < 0.05
-    assert rejected <= 12  # so many of 100 are above 5 % for certain
+    assert rejected <= 12  # more of 100 would be significantly above 5 %
 
 
 def test_groups_without_an_error_are_not_said_to_be_equal() -> None:
@@ -230,7 +230,7 @@ def test_a_group_without_a_value_says_why() -> None:
     pairs = {(one.first, one.second): one for one in table.differences}
     assert list(pairs) == [("f", "m"), ("f", "y"), ("m", "y")]
     assert not math.isnan(pairs["f", "m"].p) and math.isnan(pairs["f", "y"].error)
-    assert pairs["f", "m"].adjusted == pairs["f", "m"].p  # one p is known
+    assert pairs["f", "m"].adjusted == pairs["f", "m"].p  # only one p is known
     assert "none" in str(table) and "Group 'x': Kernel 'auc' needs" in str(table)
     tested = pg.test(scores, "auc", labels=died, by=sex)
     assert set(tested.tests) == {"f", "m", "y"} and tested.tests["y"].p < 0.05
@@ -259,7 +259,7 @@ def test_every_group_is_tested() -> None:
     assert table.test == pg.test(scores, "auc", labels=died, alternative="greater", interval=0.9)
     assert {"z", "p", "law"} <= set(table.to_dict()["all"])
     spread = pg.test(scores, "energy-distance", labels=died, by=sex)
-    sizes = [spread[name].error for name in "fm"]  # not what chance alone would do
+    sizes = [spread[name].error for name in "fm"]  # not by chance alone
     assert spread.differences[0].error == pytest.approx(math.hypot(*sizes))
 
 

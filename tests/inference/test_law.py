@@ -1,4 +1,4 @@
-"""To which side statistics lean, and how well errors are known: by brute force and Monte Carlo."""
+"""The bias of statistics, and the accuracy of their errors: by brute force and Monte Carlo."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _symmetric(answer: Answer, freedom: float) -> tuple[float, float]:
 
 
 def test_intervals_hold_the_mean_difference_of_lognormal_rows() -> None:
-    """Of 400 samples of 50 rows, by far more than if they were symmetric on the logarithm."""
+    """Symmetric intervals on the logarithm hold it in far fewer of 400 samples of 50 rows."""
     truth = 2 * math.exp(0.5) * (2 * stats.norm.cdf(math.sqrt(0.5)) - 1)
     held = np.zeros(2)
     for seed in range(400):
@@ -117,7 +117,7 @@ def test_intervals_hold_the_mean_difference_of_lognormal_rows() -> None:
 
 @pytest.mark.parametrize("name", ["somers-d", "kendall-b", "goodman-kruskal-gamma"])
 def test_rounding_tells_no_bias_where_all_that_is_left_is_tied(name: str) -> None:
-    """Without the first row nothing is left to compare: 0 / 0, in whichever unit and order."""
+    """Without the first row nothing is left to compare: 0 / 0, in any unit and order."""
     rows = np.column_stack([[1.0] + 12 * [2.0], [3.0, *np.arange(12) % 5]])
     for seed in range(20):
         shuffled = np.random.default_rng(seed).permutation(rows)
@@ -126,7 +126,7 @@ def test_rounding_tells_no_bias_where_all_that_is_left_is_tied(name: str) -> Non
 
 
 def test_rounding_makes_no_tails_of_what_is_equal() -> None:
-    """Half of the rows add as much as the others take away."""
+    """Half of the rows add as much as the others subtract."""
     for seed in range(20):
         rows = np.random.default_rng(seed).permutation(np.repeat([1.0, 3.0], 5))
         law = project(Pairs(rows, "gini-coefficient", "u")).law()

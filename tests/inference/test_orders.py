@@ -21,7 +21,7 @@ COUNTED, BY_VARIANCE = "exact", "null variance, ties counted"
 
 
 def draw_columns(n: int, levels: int | None, seed: int) -> FloatArray:
-    """Return two columns that go together a little, as numbers or on a few levels."""
+    """Return two weakly correlated columns, as numbers or on a few levels."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     rows = np.column_stack([x, 0.4 * x + rng.normal(size=n)])
@@ -29,7 +29,7 @@ def draw_columns(n: int, levels: int | None, seed: int) -> FloatArray:
 
 
 def count_tails(rows: FloatArray, alternative: Side) -> float:
-    """Return p by going through all orders of the second column, by pairs of rows."""
+    """Return p by enumerating all orders of the second column, by pairs of rows."""
     x, y = rows.T
 
     def score(other: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Which of two classes is the positive one: told, never guessed, and named by every result."""
+"""Which of two classes is the positive one: declared, never guessed, and named by every result."""
 
 from __future__ import annotations
 

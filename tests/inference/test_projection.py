@@ -12,7 +12,7 @@ from tests.kernels.reference import random_data
 
 
 def delong(scores: FloatArray, labels: FloatArray) -> tuple[float, float]:
-    """DeLong, DeLong and Clarke-Pearson 1988, by the definition."""
+    """Return the AUC and its error by the definition of DeLong et al. (1988)."""
     high, low = scores[labels == 1], scores[labels == 0]
     wins = (high[:, None] > low) + 0.5 * (high[:, None] == low)
     variance = wins.mean(axis=1).var(ddof=1) / len(high) + wins.mean(axis=0).var(ddof=1) / len(low)

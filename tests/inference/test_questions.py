@@ -232,7 +232,7 @@ def test_two_samples_are_compared_by_permuting_labels(name: str) -> None:
 
 
 def test_ratings_of_tomograms_have_the_published_error() -> None:
-    """Hanley and McNeil 1982: area 0.8932, of which other software prints 0.0307 after DeLong."""
+    """Hanley and McNeil 1982: area 0.8932; other software prints 0.0307 by DeLong's method."""
     normal, abnormal = (33, 6, 6, 11, 2), (3, 2, 2, 11, 33)
     ratings = np.repeat(np.tile(np.arange(1, 6), 2), [*normal, *abnormal])
     answer = pg.exact(ratings, "auc", labels=np.repeat([0, 1], [58, 51]), interval=0.95)
