@@ -1,4 +1,4 @@
-"""Every built-in kernel again, one pair at a time in plain Python, and data to try it on."""
+"""Every built-in kernel again, one pair at a time in plain Python, and data to test it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _events(x: Row) -> bool:
 
 
 def _precedes(x: Row, y: Row) -> bool:
-    """Whether x is known to fail before y: y is later, or censored at the same time."""
+    """Return whether x is known to fail before y: y is later, or censored at the same time."""
     return _events(x) and (x[1] < y[1] or (x[1] == y[1] and not _events(y)))
 
 
@@ -44,7 +44,7 @@ def _auc(x: Row, y: Row, column: int = 0) -> float:
 
 
 def _separate(x: Row, y: Row) -> float:
-    """How far the scores of classes 0 and 1 put two rows in order: each class's own is higher."""
+    """Return how far two rows are ordered by their scores for classes 0 and 1."""
     if {x[-1], y[-1]} != {0, 1}:
         return 0.0
     zero, one = (x, y) if x[-1] == 0 else (y, x)
@@ -112,7 +112,7 @@ COMBINE: dict[str, Callable[..., float]] = {
     "energy-distance": lambda a, p, b, q, c, r: 2 * a / p - b / q - c / r,
     "mmd": lambda a, p, b, q, c, r: b / q + c / r - 2 * a / p,
 }
-"""How averages become the statistic, where it is not the only one, or the quotient of two."""
+"""How averages are combined, where the statistic is not one average or a quotient of two."""
 
 WIDTHS = {
     "variance": (1,),
@@ -127,12 +127,12 @@ WIDTHS = {
     "within-cluster-scatter": (2, 3, 4),
     "metric-learning-risk": (2, 3, 4),
 }
-"""How many columns a kernel may take, where it is not two."""
+"""The numbers of columns that a kernel may take, where they are not two."""
 TWO_CLASSES = ("auc", "auc-difference", "energy-distance", "hand-till", "mmd")
 
 
 def brute_force(rows: Sequence[Row], scalars: Sequence[Scalar], kind: str, name: str = "") -> float:
-    """Average by a double loop; a quotient of averages for two functions, or as its name says."""
+    """Average by a double loop; return a quotient for two functions, or what the name says."""
     n = len(rows)
     sums = [
         math.fsum(
@@ -194,7 +194,7 @@ def samples(draw: st.DrawFn, name: str, smallest: int = 1) -> FloatArray:
 
 
 def without_closed_forms(kernel: Kernel | Combination) -> Kernel | Combination:
-    """Make the same kernel go the blocked way."""
+    """Return the same kernel without closed forms, so that it is computed in blocks."""
     if isinstance(kernel, Combination):
         parts = [_plain(part) for part in kernel.components]
         return kernel.with_kernels(parts)

@@ -1,4 +1,4 @@
-"""Whatever a user holds becomes one array, or one sentence."""
+"""Data of any type become one array, or are refused in one sentence."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_progress() -> None:
 
 
 def find_complaint(kernel: Kernel | Combination, data: FloatArray) -> str | None:
-    """Return what `probe` says of a kernel, None if it keeps its promises."""
+    """Return the error of `probe` for a kernel; None if the kernel is as declared."""
     try:
         probe(kernel, data)
     except InputError as problem:

@@ -158,7 +158,7 @@ def test_built_in_kernels_know_whether_the_size_of_labels_matters(name: str) -> 
         for part in kernel.components
         for t, r in [(table, renumbered)]
     )
-    # The AUC takes two classes only, of which one is to be declared the positive one.
+    # The AUC takes two classes only, one of which must be declared the positive one.
     assert kernel.label_sizes is (changed and not kernel.components[0].two_classes)
 
 

@@ -19,7 +19,7 @@ SCORE = [0.3, 0.1, NAN, 0.7, 0.2, 0.9]
 LABEL = ["no", "no", "yes", "yes", None, "yes"]
 SITE = ["a", "b", "b", "a", "b", "a"]
 WHOLE = [0, 1, 3, 5]
-"""The rows that lack nothing."""
+"""The rows without missing values."""
 
 
 def whole(column: list[Any]) -> list[Any]:
@@ -192,7 +192,7 @@ TWO: dict[str, Any] = {"labels": ["no", "yes"]}
             TWO | {"classes": "no,yes"},
             r"The classes are a list of labels, such as \(0, 1\), not 'no",
         ),
-        (TWO | {"classes": {"no"}}, "The classes are a list of labels"),  # a set has no order
+        (TWO | {"classes": {"no"}}, "The classes are a list of labels"),  # sets have no order
         (TWO | {"classes": [["no"], ["yes"]]}, "one list of labels, not a list of lists"),
         (TWO | {"classes": ["no", "no"]}, "The classes name a label twice: give each label once"),
         (TWO | {"classes": ["no"]}, "Labels need at least two classes, but one class is declared"),

@@ -36,7 +36,7 @@ def hand_and_till(
     within = np.zeros(n) if within is None else within
 
     def separation(i: Any, j: Any, column: int) -> float:
-        """A(i|j): whether rows of class i have the higher scores of it."""
+        """Return A(i|j), how often rows of class i have the higher score for it."""
         won = compared = 0.0
         for k in np.flatnonzero(labels == i):
             for other in np.flatnonzero((labels == j) & (within == within[k])):
@@ -113,7 +113,7 @@ def test_its_error_is_that_of_leaving_out_rows(which: str) -> None:
         return pg.exact(rows, "hand-till", labels=kinds, **some)
 
     left_out = np.array([without(k) for k in range(120)])
-    spread = 0.0  # classes are samples of their own
+    spread = 0.0  # classes are separate samples
     for one in range(4):
         part, count = left_out[labels == one], (labels == one).sum()
         spread += (count - 1) / count * np.sum((part - part.mean()) ** 2)
