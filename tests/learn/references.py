@@ -1,4 +1,4 @@
-"""Data sets split in two, and pairwise logistic regression by scipy, all data in one place."""
+"""Data sets split in two, and pairwise logistic regression by scipy with all data in one place."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ DUAL = "dual-averaging"
 
 
 def small() -> Data:
-    """60 rows of two overlapping classes in three features of different scales."""
+    """Draw 60 rows of two overlapping classes in three features of different scales."""
     random = np.random.default_rng(3)
     labels = np.repeat([0.0, 1.0], 30)
     features = random.normal(size=(60, 3)) + labels[:, None] * [1.5, 1.0, 0.0]

@@ -26,7 +26,7 @@ from pairgossip.learn import GossipAUCClassifier, GossipMetricLearner, GossipRan
 ESTIMATORS = [
     GossipAUCClassifier(),
     GossipRanker(),
-    # The checks ask how it is used, not how well it learns.
+    # The checks test its interface, not how well it learns.
     GossipMetricLearner(iterations=1_000),
     GossipMetricLearner(kind="full", iterations=1_000),
 ]
@@ -34,7 +34,7 @@ ESTIMATORS = [
 
 @parametrize_with_checks(ESTIMATORS)  # type: ignore[untyped-decorator]
 def test_scikit_learn(estimator: Any, check: Any) -> None:
-    """A check that fails raises."""
+    """Failed checks raise an exception."""
     check(estimator)
 
 

@@ -17,7 +17,7 @@ from pairgossip.learn import GossipMetricLearner
 
 
 def small() -> tuple[FloatArray, FloatArray]:
-    """40 rows in three features, of which the first tells the two classes apart."""
+    """Draw 40 rows in three features; the first separates the two classes."""
     random = np.random.default_rng(8)
     labels = np.repeat([0.0, 1.0], 20)
     return random.normal(size=(40, 3)) + labels[:, None] * [3.0, 0.0, 0.0], labels

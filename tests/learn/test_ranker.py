@@ -16,7 +16,7 @@ from pairgossip.learn import GossipAUCClassifier, GossipRanker
 
 
 def graded() -> tuple[FloatArray, FloatArray]:
-    """90 rows whose grades 0 to 3 follow two of three features."""
+    """Draw 90 rows whose grades 0 to 3 depend on two of three features."""
     random = np.random.default_rng(4)
     features = random.normal(size=(90, 3))
     latent = features @ [2.0, -1.0, 0.0] + 0.3 * random.normal(size=90)
