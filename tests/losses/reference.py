@@ -1,4 +1,4 @@
-"""Every function of the margin again in extended precision, and scores to try sums on."""
+"""Every function of the margin again in extended precision, and scores to test sums."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def relative_error(given: Any, exact: Extended) -> float:
 
 
 def hard_scores() -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Make scores of two classes that spread, cluster, tie and separate in every way."""
+    """Yield scores of two classes that spread, cluster, tie and separate in various ways."""
     rng = np.random.default_rng(7)
 
     def normal(shift: float = 0.0, scale: float = 1.0, n: int = 120) -> FloatArray:

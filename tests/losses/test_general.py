@@ -118,7 +118,7 @@ def test_both_functions_are_needed() -> None:
 
 def test_a_loss_that_says_batched_takes_one_model_per_pair() -> None:
     def value(theta: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        return np.sum((np.atleast_2d(theta)[0] - x + y) ** 2, axis=1)  # of the first model only
+        return np.sum((np.atleast_2d(theta)[0] - x + y) ** 2, axis=1)  # for the first model only
 
     def gradient(theta: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         return 2 * (np.atleast_2d(theta)[0] - x + y)

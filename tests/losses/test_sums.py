@@ -157,7 +157,7 @@ def test_hard_scores_of_hinges(name: str, case: str) -> None:
 def test_any_scores_of_hinges(name: str, above: list[float], below: list[float]) -> None:
     x, y = np.array([above]), np.array([below])
     exact = brute_sums(x, y, name).astype(float)
-    # Where all margins are just below 1, the rounding of the scores is all there is.
+    # If all margins are just below 1, the result is only the rounding of the scores.
     given_sums = pair_sums(name, x, y)
     np.testing.assert_allclose(given_sums, exact, rtol=1e-12, atol=1e-14 * x.size * y.size)
 
