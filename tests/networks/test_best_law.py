@@ -1,4 +1,4 @@
-"""The best law of edges: against optima that are known, another solver, and its own certificate."""
+"""The best law of edges: against known optima, another solver, and its own certificate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def expected_laplacian(graph: Graph, chances: Any) -> Any:
 
 
 def softly(graph: Graph) -> float:
-    """Maximize the gap by L-BFGS on a soft minimum of eigenvalues, of which each is a law's."""
+    """Return the largest gap found by L-BFGS on a soft minimum of the eigenvalues of laws."""
     best, theta = 0.0, np.zeros(graph.edge_count)
     a, b = graph.edges.T
     soft = graph.normalized_gap() / 2
@@ -50,7 +50,7 @@ def softly(graph: Graph) -> float:
             return -smooth / best, -q * (slopes - slopes @ q) / best
 
         theta = minimize(value, theta, jac=True, method="L-BFGS-B", options={"maxiter": 80}).x
-        theta = np.maximum(theta, theta.max() - 20)  # edges given up may come back
+        theta = np.maximum(theta, theta.max() - 20)  # edges that were dropped may return
         soft /= 1.7
     return best
 
@@ -68,7 +68,7 @@ def test_uniform_edges_are_best_where_edges_are_alike(graph: Graph) -> None:
 
 
 def test_a_path_has_the_law_that_is_known() -> None:
-    # Of p_e proportional to e (n - e), as the modes of a string of even load.
+    # The best law is p_e proportional to e (n - e), as for the modes of an evenly loaded string.
     n = 12
     law = best_law(path(n))
     chances = np.arange(1, n) * (n - np.arange(1, n))

@@ -12,7 +12,7 @@ from pairgossip.networks import advise, best_links, overlay
 
 
 def farthest_pair(graph: Graph) -> set[frozenset[int]]:
-    """Return the pairs, not joined, that differ most in the Fiedler vector, by looking at all."""
+    """Return the unjoined pairs that differ most in the Fiedler vector, by exhaustive search."""
     vector = np.linalg.eigh(graph.laplacian_dense())[1][:, 1]
     apart = np.abs(vector[:, None] - vector)
     apart[tuple(graph.edges.T)] = apart[tuple(graph.edges.T[::-1])] = -1
@@ -69,7 +69,7 @@ def test_advice_compares_gaps() -> None:
     assert names[:4] == ["as it is", "law: node-clocks", "law: best", "3 more links"]
     assert names[4:] == ["random-regular overlay (4)", "exponential overlay (10)"]
     assert steps[:3] == [1, 1, 1]
-    assert len(steps) > 6  # it moves while the law is sought
+    assert len(steps) > 6  # it changes during the search for the law
     assert sum(steps) == 1003
     now, clocks, best, links, *_ = advice.options
     assert now.gap == pytest.approx(graph.normalized_gap())
@@ -87,13 +87,13 @@ def test_advice_compares_gaps() -> None:
 
 def test_continuized_averaging_is_predicted_by_its_constants() -> None:
     option = advise(cycle(9)).options[0]
-    # Every edge of a ring has the resistance of itself beside all others in series, times |E|.
+    # The resistance of a ring's edge is its own in parallel with all others in series, times |E|.
     chi = 9 * (1 * 8 / 9) / 2
     assert option.continuized_efold == pytest.approx(2 * np.sqrt(chi / option.gap))
 
 
 def overlay_of(graph: Graph) -> Graph:
-    """Return the random overlay that advice compares with, by the degree in its name."""
+    """Return the random overlay with which advice compares, by the degree in its name."""
     name = next(o.name for o in advise(graph).options if o.name.startswith("random-regular"))
     return overlay(graph.n, int(name[name.index("(") + 1 : -1]))
 
