@@ -1,4 +1,4 @@
-"""Tests by ranks are those of scipy, with ties."""
+"""Rank tests equal those of scipy, with ties."""
 
 from __future__ import annotations
 

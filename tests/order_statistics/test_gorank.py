@@ -1,4 +1,4 @@
-"""GoRank and GoTrim: compiled and plain, and where they lead."""
+"""GoRank and GoTrim: compiled and plain, and their limits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_compiled_trimming_equals_the_plain_algorithm(
 
 @clocks
 def test_estimates_add_up_to_what_is_counted(clock: str) -> None:
-    """Averaging and updates conserve the sum, at any moment."""
+    """Averaging and updates always conserve the sum."""
     graph = SMALL_GRAPHS["watts-strogatz"]
     pairs = TrimmedPairs(NUMBERS[: graph.n], TrimmedMean(0.2))
     schedule, state = Schedule(graph, "uniform-edges", root_seed(1), 1), gotrim.init(graph.n, 1)

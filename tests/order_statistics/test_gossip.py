@@ -71,7 +71,7 @@ def test_bins_cost_little_beside_the_sampling_error(name: str, x: FloatArray) ->
 @functions
 @pytest.mark.parametrize("power", [-664, 664])
 def test_bins_scale_with_the_rows(name: str, power: int) -> None:
-    """Exactly with powers of two, from 1e-200 to 1e200."""
+    """They scale exactly with powers of two, from 1e-200 to 1e200."""
     x, factor = SAMPLES["cauchy"], 2.0**power
     problem, scaled = sketched(name, x), sketched(name, factor * x)
     mean = problem.features.mean(axis=0, keepdims=True)
@@ -205,7 +205,7 @@ def test_slopes_of_a_correlation_of_ranks_say_how_estimates_settle() -> None:
 def test_ties_that_bins_do_not_see_are_told_of() -> None:
     x = np.where(SAMPLES["lognormal"] < 1.5, 0.0, SAMPLES["lognormal"])
     assert str(pg.quantile(x, 0.99)).endswith("to inf)") and "e" not in str(pg.quantile(x, 0.99))
-    assert len(np.unique(x)) < 2 * 64  # each has a place of its own
+    assert len(np.unique(x)) < 2 * 64  # each has a different place
     pg.quantile(x, 0.5, "complete", **on_a_tree)
     with pytest.warns(pg.CoarseSketch, match="more than the sampling error of 0, .* use more bins"):
         run = pg.quantile(x, 0.5, "complete", bins=16, **on_a_tree)

@@ -1,4 +1,4 @@
-"""Laws under the null: against scipy, and against counting all orders of few rows."""
+"""Laws under the null: against scipy, and against enumeration of all orders of few rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tie_sizes(column: FloatArray) -> FloatArray:
 
 
 def score(x: FloatArray, y: FloatArray) -> float:
-    """Return S by all pairs."""
+    """Return S from all pairs."""
     signs = [np.sign(np.subtract.outer(column, column)) for column in (x, y)]
     return float((signs[0] * signs[1]).sum() / 2)
 
@@ -164,7 +164,7 @@ def test_parts_of_rows_are_not_tied() -> None:
 
 
 def test_tails_of_unequal_classes_keep_their_digits() -> None:
-    """One rank away from separated: two orders of all, far below what rounding of the rest is."""
+    """One rank from separation, only two orders count, far below the rounding of all others."""
     sizes = (8, 1000)
     found = judge_auc(1 - 1 / 8000, sizes, np.ones(1008), "greater")
     assert found.p == pytest.approx(2 / math.comb(1008, 8), rel=1e-9)

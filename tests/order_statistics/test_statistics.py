@@ -1,4 +1,4 @@
-"""Statistics of order are those of numpy and scipy, with ties, and weights count rows."""
+"""Statistics of order equal those of numpy and scipy, with ties; weights count rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_interval_of_a_median_lies_between_order_statistics(x: FloatArray) -
     answer = pg.quantile(x, 0.5)
     assert isinstance(answer, Answer)
     n, inside = len(x), np.sort(x)
-    # By exact binomial probabilities the ends lie next to these rows.
+    # By exact binomial probabilities, the ends lie next to these rows.
     low, high = (int(stats.binom.ppf(end, n, 0.5)) for end in (0.025, 0.975))
     assert inside[max(low - 2, 0)] <= answer.low <= inside[low]
     assert inside[high - 1] <= answer.high <= inside[min(high + 1, n - 1)]
@@ -71,7 +71,7 @@ def test_trimmed_means_are_those_of_scipy(x: FloatArray, share: float) -> None:
 def test_the_error_of_a_trimmed_mean_is_yuens(x: FloatArray) -> None:
     """The one-sample part of Yuen's test, which scipy has for two samples."""
     answer = pg.trimmed_mean(x, 0.2)
-    # Against a huge sample of no spread only the first sample's error is left.
+    # Against a huge sample without spread, only the first sample's error remains.
     test = stats.ttest_ind(x, np.zeros(10**6), equal_var=False, trim=0.2)
     assert isinstance(answer, Answer)
     assert answer.value / answer.error == pytest.approx(test.statistic, rel=1e-9)
@@ -82,7 +82,7 @@ def test_the_error_of_a_trimmed_mean_is_yuens(x: FloatArray) -> None:
 
 @samples
 def test_the_error_of_a_winsorized_mean_is_that_of_its_influence(x: FloatArray) -> None:
-    """Row by row: moved rows, and what each moves the two quantiles and all rows cut with them."""
+    """Each row's influence counts moved rows, and how it moves both quantiles and all cut rows."""
     answer, n, ordered = pg.winsorized_mean(x, 0.2), len(x), np.sort(x)
     cut = int(0.2 * n)
     low, high = ordered[cut], ordered[n - 1 - cut]
@@ -103,7 +103,7 @@ def test_the_error_of_a_winsorized_mean_is_that_of_its_influence(x: FloatArray) 
 @statistics
 @pytest.mark.parametrize("power", [-664, -330, 330, 664])
 def test_statistics_scale_with_the_rows(statistic: Ask, power: int) -> None:
-    """Exactly with powers of two, from 1e-200 to 1e200, and but for rounding with others."""
+    """They scale exactly with powers of two, from 1e-200 to 1e200; with others, up to rounding."""
     x = np.r_[SAMPLES["cauchy"], SAMPLES["tied"]]
     for factor, tolerance in ((2.0**power, 0.0), (0.7 * 2.0**power, 1e-13)):
         answer, scaled = statistic(x), statistic(factor * x)
