@@ -1,4 +1,4 @@
-"""Pages are whole, closed to scripts, and fit a desk, a phone and paper."""
+"""Pages are self-contained, allow no scripts, and fit a desktop, a phone and paper."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VOID = {"meta"}
 
 
 class Reader(HTMLParser):
-    """Reads a page, and finds tags that are not closed in their order."""
+    """Reads a page, and finds tags that are not closed in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ def test_no_text_of_data_controls_a_page() -> None:
     assert not any(name.startswith("on") for _, attrs in reader.tags for name in attrs)
     assert all(letter.isprintable() or letter in "\n\t" for letter in page)
     shown = [text for text in reader.texts if SHOWN in text]
-    assert len(shown) >= 18  # everywhere, whole
+    assert len(shown) >= 18  # everywhere, and complete
 
 
 def test_show_gives_the_parts_alone_and_changes_nothing_around_them() -> None:
@@ -182,7 +182,7 @@ def test_a_page_never_scrolls_sideways(browser: Browser, tmp_path: Path, width: 
 
 
 def test_texts_of_an_svg_stay_inside(browser: Browser, tmp_path: Path) -> None:
-    """What is measured without a font is not less than what a browser draws."""
+    """Widths that are estimated without a font are not less than what a browser draws."""
     names = ("Mammography, WWW", "a rather long name of an arm of the trial", "HOSPITAL " * 4)
     picture = Picture(
         (Line(UNIT, np.array([1.0, 2.0]), "legend " * 12),),
