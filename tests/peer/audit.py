@@ -1,4 +1,4 @@
-"""What must be true of a network of peers after every event, whatever has happened to it."""
+"""Invariants of a network of peers after every event, whatever has happened."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.peer.books import BookedMixing
 
 Row = tuple[str, int]
 MOST_GENERATIONS = 60
-"""Some changes at once by a few peers begin far fewer; more mean that they never agree."""
+"""Most generations in a row; a few concurrent changes begin far fewer, more mean no agreement."""
 
 
 class Violated(AssertionError):
@@ -44,17 +44,17 @@ class Network(Protocol):
     def contexts(self) -> Mapping[str, Context]: ...
 
     def state(self, name: str) -> State:
-        """What the peer knows: in memory if it runs, on its disk if not."""
+        """Return the peer's state: in memory if it runs, else on its disk."""
 
     def is_running(self, name: str) -> bool:
-        """Whether the peer has done all that the last event asked of it."""
+        """Return whether the peer has finished all work of the last event."""
 
     def is_away(self, name: str, neighbor: str) -> bool:
-        """Whether a peer knows that it must not make a new offer to a neighbor."""
+        """Return whether a peer knows that it must not make a new offer to a neighbor."""
 
 
 def effective(network: Network, name: str, number: int) -> tuple[Record, Mass]:
-    """What a node holds, counting an exchange as done once the other side has decided it."""
+    """Return what a node holds; an exchange counts as done once the other side has decided it."""
     state = network.state(name)
     node = state.nodes[number]
     for to, pending in asked_with(state, number):
@@ -67,12 +67,12 @@ def effective(network: Network, name: str, number: int) -> tuple[Record, Mass]:
 
 
 def asked_with(state: State, number: int) -> list[tuple[str, Pending]]:
-    """The offer that concerns a row, if there is one, and to whom it was made."""
+    """Return the offer of a row, if there is one, and to whom it was made."""
     return [(to, pending) for to, pending in state.pending.items() if pending.node == number]
 
 
 class Holding(NamedTuple):
-    """What the nodes of a peer hold, were none of its offers decided."""
+    """What the nodes of a peer hold if none of its offers is decided."""
 
     rows: list[Row]
     masses: list[Mass]
@@ -87,7 +87,7 @@ def holding_of(state: State) -> Holding:
 
 @dataclass
 class Auditor:
-    """Looks at all peers after every event, and at every frame that is sent."""
+    """Checks all peers after every event, and every frame that is sent."""
 
     network: Network
     checks: int = 0
@@ -103,7 +103,7 @@ class Auditor:
     _holdings: dict[str, Holding] = field(default_factory=dict)
 
     def sent(self, sender: str, to: str, frame: bytes) -> None:
-        """One number stands for one offer, and one offer has one outcome (I3)."""
+        """Check that one number stands for one offer, and one offer has one outcome (I3)."""
         if frame in self._of_no_concern:
             return
         message = decode(frame)
@@ -116,7 +116,7 @@ class Auditor:
             isinstance(message, Reject) and message.reason != "stale"
         ):
             self._same(("answer", sender, to, message.generation, message.seq), frame)
-        else:  # half of all frames say hello, and in few ways
+        else:  # half of all frames are hellos, with few variants
             self._of_no_concern.add(frame)
 
     def _same(self, what: tuple[object, ...], told: bytes) -> None:
@@ -124,7 +124,7 @@ class Auditor:
             raise Violated(f"{what} was told in two ways")
 
     def check(self, among: Iterable[str] | None = None) -> None:
-        """Check all that may have changed since the last call, among these peers if told."""
+        """Check what may have changed since the last call, among these peers if any are given."""
         state_of, seen, names = self.network.state, self._seen, self.network.names
         looked_at = names if among is None else among
         changed = [name for name in looked_at if state_of(name) is not seen.get(name)]
@@ -132,7 +132,7 @@ class Auditor:
             return
         states = {name: state_of(name) for name in names}
         self.checks += 1
-        # What is in a generation depends only on those that are in it, have joined it or left it.
+        # The contents of a generation depend only on peers that are in it, have joined or left it.
         concerned = {seen[name].generation for name in changed if name in seen}
         for name in changed:
             self._check_peer(name, states[name])
@@ -148,7 +148,7 @@ class Auditor:
             raise Violated(f"{name} went back from {least} to {reached}")
         if before is None or not _is_of_same_standing(before, state):
             self._check_standing(name, state)
-        # What a killed peer had written but not synced may be undone still: nobody knows of it.
+        # A killed peer's unsynced writes may still be undone: nobody knows of them.
         if self.network.is_running(name):
             self._reached[name] = reached
             self._known[name] = state.changes
@@ -165,7 +165,7 @@ class Auditor:
         self._holdings[name] = holding_of(state)
 
     def _check_standing(self, name: str, state: State) -> None:
-        """Check a generation and its changes, which most events leave as they are."""
+        """Check a generation and its changes, which most events do not modify."""
         changes = state.changes
         if generations_before(state.generation) > MOST_GENERATIONS:
             raise Violated(f"{name} begins generation after generation: {changes}")
@@ -179,7 +179,7 @@ class Auditor:
                 raise Violated(f"a growth that nobody signed: {growth}")
 
     def _known_outcomes(self, before: State | None, state: State) -> Mapping[str, Outcome]:
-        """What was checked in this generation; an outcome never changes."""
+        """Return the outcomes that were checked in this generation; an outcome never changes."""
         is_same = before is not None and before.generation == state.generation
         return before.outcomes if before is not None and is_same else {}
 
@@ -196,12 +196,12 @@ class Auditor:
                 raise Violated(f"{name} has a number that is not finite: {node}")
 
     def _rows(self, name: str, generation: str) -> int:
-        """How many rows a member has in a generation."""
+        """Return how many rows a member has in a generation."""
         first = self.network.contexts[name].rows[name]
         return self._meanings[generation].rows().get(name, first)
 
     def _check_record(self, record: Record, state: State) -> None:
-        """I4 and I5: a record of a member of this generation, as the member made it."""
+        """Check I4 and I5: a record is of a member of this generation, as that member made it."""
         key = (record.origin, record.row, state.generation)
         if key not in self._genuine:
             if (
@@ -228,12 +228,12 @@ class Auditor:
                 holding = self._as_decided(name, states, is_whole)
             held += holding.rows
             masses += holding.masses
-        if not is_whole:  # who has left took records along; but none may be there twice
+        if not is_whole:  # peers that left took records along, but no record may occur twice
             if len(set(held)) < len(held):
                 raise Violated(f"generation {generation}: records {Counter(held)}")
             return
         for name in members:
-            if name not in here:  # it will begin with its own
+            if name not in here:  # it will begin with its own records
                 held += self._rows_of([name], generation)
         if generation not in self._expected:
             self._expected[generation] = set(self._rows_of(members, generation))
@@ -245,7 +245,7 @@ class Auditor:
             check_products(masses, nodes, self.network.contexts[here[0]].rule)
 
     def _as_decided(self, name: str, states: dict[str, State], is_whole: bool) -> Holding:
-        """What a peer with offers holds, without nodes that nobody can tell of."""
+        """Return what a peer with offers holds, without the nodes of offers in doubt."""
         known = self._holdings[name]
         rows, masses = list(known.rows), list(known.masses)
         in_doubt = []
@@ -270,14 +270,14 @@ class Auditor:
         return [(name, row) for name in names for row in range(self._rows(name, generation))]
 
     def _is_in_doubt(self, states: dict[str, State], name: str, number: int) -> bool:
-        """Whether the other side may have decided, and left the generation since."""
+        """Return whether the other side may have decided, and has left the generation since."""
         state = states[name]
         asked = [to for to, _ in asked_with(state, number)]
         return any(states[to].generation != state.generation for to in asked)
 
 
 def _is_of_same_standing(before: State, state: State) -> bool:
-    """Whether two states have the very same generation and changes."""
+    """Return whether two states have the same generation and changes."""
     return (
         before.generation == state.generation
         and before.evicted is state.evicted
@@ -286,7 +286,7 @@ def _is_of_same_standing(before: State, state: State) -> bool:
 
 
 def check_masses(masses: Sequence[Mass], nodes: Sequence[Node]) -> None:
-    """I2: what all hold together is what all have added, by the books they keep of it."""
+    """Check I2: the total mass is what all have added, by their books."""
     books = [node.private[-len(node.mass) :] for node in nodes]
     for held, added in zip(_sums(masses), _sums(books), strict=True):
         if not math.isclose(held, added, rel_tol=1e-9, abs_tol=1e-9):
@@ -294,7 +294,7 @@ def check_masses(masses: Sequence[Mass], nodes: Sequence[Node]) -> None:
 
 
 def check_products(masses: Sequence[Mass], nodes: Sequence[Node], rule: Rule) -> None:
-    """I2 of products: all hold together what the means that rows keep make."""
+    """Check I2 for products: their total is that of the means that nodes keep."""
     if not isinstance(rule, BookedMixing):
         return
     held = _sums([mass[rule.averaged :] for mass in masses])
@@ -308,24 +308,24 @@ def _sums(rows: Sequence[Sequence[float]]) -> Iterator[float]:
 
 
 def remaining(network: Network) -> list[str]:
-    """The peers that nobody has evicted."""
+    """Return the peers that nobody has evicted."""
     gone = {who for name in network.names for who in network.state(name).evicted}
     return [name for name in network.names if name not in gone]
 
 
 def is_in_one_generation(network: Network) -> bool:
-    """Whether all that remain are in the same generation."""
+    """Return whether all remaining peers are in the same generation."""
     return len({network.state(name).generation for name in remaining(network)}) == 1
 
 
 def is_settled(network: Network) -> bool:
-    """Whether every exchange came to its end, and all are in one generation."""
+    """Return whether every exchange has ended, and all are in one generation."""
     states = [network.state(name) for name in remaining(network)]
     return is_in_one_generation(network) and not any(state.pending for state in states)
 
 
 def check_grown(network: Network, wanted: Mapping[str, int]) -> None:
-    """Who was to have more rows has them, and all know; which of them circulate is I1."""
+    """Check that all know of all added rows; I1 checks which of them circulate."""
     for name in remaining(network):
         for grown in remaining(network):
             first = network.contexts[grown].rows[grown]
@@ -335,7 +335,7 @@ def check_grown(network: Network, wanted: Mapping[str, int]) -> None:
 
 
 def check_settled(network: Network) -> None:
-    """Every exchange came to its end, in one generation."""
+    """Check that every exchange has ended, in one generation."""
     if not is_settled(network):
         states = {name: network.state(name) for name in remaining(network)}
         asking = {name: state.pending for name, state in states.items() if state.pending}

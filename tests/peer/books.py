@@ -1,4 +1,4 @@
-"""Rules that keep books: privately each node adds up what it added to the mass of all."""
+"""Rules that keep books: each node privately sums what it added to the total mass."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class BookedMixing(WeightedMixing):
         return after, (*kept, *(a + b for a, b in zip(books, added, strict=True)))
 
     def products(self, private: Numbers) -> list[float]:
-        """What a node must have added to the products, by what it keeps of its visits."""
+        """Return what a node must have added to the products, from the records of its visits."""
         mass, _ = super().sizes
         return local_products(np.array(private[:-mass])).tolist()
 
 
 @dataclass(frozen=True)
 class QuickMixing:
-    """The same for the mean absolute difference, in few instructions."""
+    """The same for the mean absolute difference, in few operations."""
 
     weight: float = 1.0
     sizes: ClassVar[tuple[int, int]] = (2, 2)

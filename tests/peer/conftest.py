@@ -1,4 +1,4 @@
-"""What tests of peers share."""
+"""Fixtures that tests of peers share."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def people(tmp_path: Path) -> Callable[..., Person]:
 
 @pytest.fixture(autouse=True, scope="module")
 def hasty_services() -> Iterator[None]:
-    """Let services in this process look at requests and write their status ten times a second.
+    """Let services in this process check requests and write their status ten times a second.
 
-    For whole modules: runs that several tests share are made in haste, too.
+    The scope is a module, so that runs that several tests share are also fast.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairgossip.peer.service.service._TICK", 0.1)
@@ -33,7 +33,7 @@ def hasty_services() -> Iterator[None]:
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a data file in a folder of its own, for a user without releases."""
+    """Return a data file in a separate folder, for a user without releases."""
     monkeypatch.setenv("PAIRGOSSIP_RELEASES", str(tmp_path / "state" / "releases"))
     (tmp_path / "data").mkdir()
     return tmp_path / "data" / "a.csv"

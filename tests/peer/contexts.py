@@ -1,4 +1,4 @@
-"""What a peer needs to know, with seals that are quick to make in place of signatures."""
+"""Contexts of peers, with seals that are quick to make in place of signatures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANGE = (-1e6, 1e6)
 
 
 def seal(member: str, payload: bytes) -> bytes:
-    """A cheap stand-in for a signature: what matters here is that it depends on both."""
+    """Return a cheap substitute for a signature, which depends on both arguments."""
     return hashlib.blake2b(payload, key=member.encode()[:64], digest_size=16).digest()
 
 
@@ -49,11 +49,11 @@ def name_of(number: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class SealedContext(Context):
-    """A context with seals, and with a rule that is given."""
+    """A context with seals and a given rule."""
 
     given: Rule
     rule_of: Callable[[int], Rule] | None = None
-    """Gives the rule of a peer with this many rows."""
+    """Returns the rule of a peer with this many rows."""
 
     def sign(self, payload: bytes) -> bytes:
         return seal(self.me, payload)
@@ -75,7 +75,7 @@ def make_context(
     seed: int = 0,
     rule_of: Callable[[int], Rule] | None = None,
 ) -> SealedContext:
-    """The context of one member of a network; ``rows`` says how many rows each began with."""
+    """Return the context of a member of a network; ``rows`` are the rows that each began with."""
     return SealedContext(
         me=me,
         neighbors=tuple(neighbors),
@@ -91,7 +91,7 @@ def make_context(
 
 
 def held_records(states: Collection[State]) -> Counter[tuple[str, int]]:
-    """Count who holds whose record, over peers whose exchanges are all settled."""
+    """Count how often each record is held, over peers whose exchanges are all settled."""
     return Counter(
         (node.record.origin, node.record.row) for state in states for node in state.nodes
     )

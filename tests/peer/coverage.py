@@ -1,6 +1,7 @@
-"""Networks of the plain algorithm, seen by a few peers that judge how far off they are.
+"""Networks of the plain algorithm, watched by a few peers that estimate their own errors.
 
-An own loop, since thousands of runs are needed; a test holds it against `weighted_gosta.step`.
+The loop is separate, since thousands of runs are needed; a test compares it with
+`weighted_gosta.step`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ KERNELS = ("gini", "variance", "auc")
 
 
 def make_graph(name: str, n: int, seed: int) -> pg.Graph:
-    """A graph by its family's name; a torus is as square as it can be."""
+    """Return a graph by the name of its family; a torus is as square as possible."""
     side = max(s for s in range(1, n) if n % s == 0 and s * s <= n)
     return {
         "complete": lambda: pg.graphs.complete(n),
@@ -40,7 +41,7 @@ def make_graph(name: str, n: int, seed: int) -> pg.Graph:
 
 
 def make_data(kernel: str, n: int, rng: np.random.Generator) -> FloatArray:
-    """Incomes, plain numbers, or scores with labels."""
+    """Draw incomes, plain numbers, or scores with labels."""
     if kernel == "gini":
         return np.exp(0.7 * rng.normal(size=n))
     if kernel == "variance":
@@ -50,7 +51,7 @@ def make_data(kernel: str, n: int, rng: np.random.Generator) -> FloatArray:
 
 
 def pair_values(kernel: Kernel | Combination, data: FloatArray) -> FloatArray:
-    """The kernel's components of all pairs, shape (n, n, components)."""
+    """Return the kernel's components for all pairs, shape (n, n, components)."""
     n = len(data)
     first, second = np.repeat(data, n, axis=0), np.concatenate([data] * n)
     return np.stack([one(first, second).reshape(n, n) for one in kernel.components], axis=-1)
@@ -70,7 +71,7 @@ class Network:
     asleep: frozenset[int] = frozenset()
     """Peers that take part in no exchange."""
     rows: Sequence[int] = ()
-    """How many rows each peer has; one unless given."""
+    """The number of rows of each peer; one unless given."""
     seers: dict[int, Uncertainty] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,11 +118,11 @@ class Network:
         return Node(self._records[self.held[node]], tuple(self.mass[node]), private)
 
     def state(self, peer: int) -> State:
-        """What a peer would have on its disk."""
+        """Return the state that a peer would have on its disk."""
         return _state([self._node(node) for node in self._of(peer)], self.picks[peer])
 
     def estimate(self, peer: int) -> float:
-        """The quotient that a peer reports."""
+        """Return the quotient that a peer reports."""
         mass = [sum(column) for column in zip(*(self.mass[k] for k in self._of(peer)), strict=True)]
         return mass[0] / (mass[1] if len(mass) > 1 else self.rows[peer])
 
@@ -138,7 +139,7 @@ class Network:
             self.run(len(self._edges))
 
     def meet(self, i: int, j: int) -> None:
-        """One exchange between two peers, and then one between two rows of each."""
+        """Make one exchange between two peers, and then one between two rows of each."""
         x, y = self._drawn(i), self._drawn(j)
         self._exchange(x, y)
         for peer, node in ((i, x), (j, y)):
@@ -152,17 +153,17 @@ class Network:
                 rows = {node - first for node in changed}
                 for row in rows:
                     self._nodes[peer][row] = self._node(first + row)
-                # The state is looked at and let go: no need to copy all rows.
+                # The state is only inspected, so rows need not be copied.
                 state = _state(self._nodes[peer], self.picks[peer])
                 self.seers[peer].observe(state, rows)
 
     def _drawn(self, peer: int) -> int:
-        """Draw one of a peer's rows, by its node."""
+        """Draw one of a peer's rows; return its node."""
         rows = self.rows[peer]
         return self._first[peer] + (self._chance.randrange(rows) if rows > 1 else 0)
 
     def _exchange(self, x: int, y: int) -> None:
-        """One exchange of the plain algorithm between two nodes."""
+        """Make one exchange of the plain algorithm between two nodes."""
         held = self.held
         held[x], held[y] = held[y], held[x]
         average = [(a + b) / 2 for a, b in zip(self.mass[x], self.mass[y], strict=True)]
@@ -187,12 +188,12 @@ class Coverage:
     """Half of the intervals' widths, relative to the exact value as the errors are."""
     errors: list[float] = field(default_factory=list)
     silent: int = 0
-    """How many said "not yet"."""
+    """The number of peers that had no interval yet."""
     _errors_of_runs: dict[int, list[float]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
-        """Of the intervals that were given, those that hold the exact value."""
+        """The share of given intervals that hold the exact value."""
         return float(np.mean(self.hits)) if self.hits else float("nan")
 
     @property
@@ -207,12 +208,12 @@ class Coverage:
 
     @property
     def excess(self) -> float:
-        """How many times wider the intervals are than that, on average."""
+        """The ratio of the mean half-width to the ideal one."""
         return float(np.mean(self.widths)) / self.ideal
 
     @property
     def bias(self) -> tuple[float, float]:
-        """The mean error of all peers and its standard error; peers of one run are not apart."""
+        """The mean error of all peers and its standard error; peers of one run count as one."""
         means = [np.mean(errors) for errors in self._errors_of_runs.values()]
         return float(np.mean(means)), float(np.std(means, ddof=1) / len(means) ** 0.5)
 
@@ -245,10 +246,10 @@ def coverage(
     rows: Sequence[int] = (),
     unlike: bool = False,
 ) -> Iterator[Coverage]:
-    """Run networks with new data and new chance each; yield an entry per length and row count.
+    """Run networks, each with new data and random numbers; yield an entry per length and row count.
 
-    With ``unlike`` the rows are dealt in their order, so that every peer has other ones: what it
-    gathers before records have spread is then off in the same direction in every run.
+    With ``unlike`` the rows are dealt in sorted order, so that peers' rows differ: what a peer
+    gathers before records have spread is then biased in the same direction in every run.
     """
     counts = sorted(set(rows), reverse=True) or [1]
     found = [Coverage(length, count) for length in lengths for count in counts]

@@ -1,4 +1,4 @@
-"""Scripts of few exchanges, and every way to kill the peers that play them."""
+"""Scripts of a few exchanges, and every way to kill the peers that run them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Kill(NamedTuple):
     who: str
     point: int
     lost: int | None
-    """None: the power holds, nothing is lost."""
+    """The number of lost writes; None if the power stays on and nothing is lost."""
 
 
 class Point(NamedTuple):
@@ -36,21 +36,21 @@ class Point(NamedTuple):
 
 
 class Mortal:
-    """Counts the points peers come to, and kills them at those planned."""
+    """Counts the points that peers reach, and kills them at the planned ones."""
 
     def __init__(self, kills: tuple[Kill, ...]) -> None:
         self.left = list(kills)
         self.passed = {A: 0, B: 0, C: 0}
         self.struck: Kill | None = None
         self.ahead: list[Point] = []
-        """The points since the last kill, but for those where a kill does what one before does."""
+        """The points since the last kill, without those where a kill repeats an earlier effect."""
         self._last: tuple[str, int] | None = None
 
     def comes_to(self, who: str, where: str, turn: int, unsafe: int) -> bool:
-        """Whether a peer dies at the next point it comes to."""
+        """Return whether a peer is killed at the point that it has reached."""
         self.passed[who] += 1
         point = self.passed[who]
-        # Between the end of one write or frame and the beginning of the next, nothing is done.
+        # Nothing happens between the end of one write or frame and the beginning of the next.
         if not where.startswith("before") or self._last != (who, turn):
             self.ahead.append(Point(who, point, unsafe))
         self._last = who, turn
@@ -65,11 +65,11 @@ class Mortal:
 
 @dataclass
 class Stage(World):
-    """A world in which clocks ring only when told, and kills do as planned."""
+    """A world in which clocks ring only on request, and kills happen as planned."""
 
     kills: tuple[Kill, ...] = ()
     turns: int = field(default=0, init=False)
-    """How often a peer was let do something."""
+    """How often a peer was allowed to act."""
 
     def __post_init__(self) -> None:
         self.plan = Mortal(self.kills)
@@ -101,40 +101,40 @@ def one_exchange(stage: Stage) -> None:
 
 
 def two_exchanges(stage: Stage) -> None:
-    """The second makes what the first left unsynced safe."""
+    """Make two exchanges; the second one syncs what the first left unsynced."""
     stage.ring(A, B)
     stage.run(stage.now + 5.0)
     stage.ring(A, B)
 
 
 def a_rejection(stage: Stage) -> None:
-    """B asks A while A asks B; A has the lower id and rejects, and B lets A wait."""
+    """Let A and B ask each other; A has the lower id and rejects, and B lets A wait."""
     stage.ring(A, B)
     stage.ring(B, A)
 
 
 def a_waiting_offer(stage: Stage) -> None:
-    """B asks C, and lets A wait until the answer has come."""
+    """Let B ask C, and let A wait until the answer has arrived."""
     stage.ring(B, C)
     stage.ring(A, B)
 
 
 def two_offers(stage: Stage) -> None:
-    """A asks both others at once, if it has the rows, and B asks A."""
+    """Let A ask both others at once, if it has enough rows, and let B ask A."""
     stage.ring(A, B)
     stage.ring(A, C)
     stage.ring(B, A)
 
 
 def an_eviction(stage: Stage) -> None:
-    """A generation begins while the exchange is on its way."""
+    """Begin a generation during an exchange."""
     stage.ring(A, B)
     stage.run(stage.now + 0.03)
     stage.evict_again(B, [C])
 
 
 def two_evictions(stage: Stage) -> None:
-    """Two peers begin a generation at once, with an exchange on its way."""
+    """Let two peers begin a generation at once, during an exchange."""
     stage.ring(A, B)
     stage.evict_again(A, [C])
     stage.run(stage.now + 0.03)
@@ -142,14 +142,14 @@ def two_evictions(stage: Stage) -> None:
 
 
 def a_growth(stage: Stage) -> None:
-    """A peer adds a row while its exchange is on its way."""
+    """Let a peer add a row during its exchange."""
     stage.ring(A, B)
     stage.run(stage.now + 0.03)
     stage.grow(A, 1)
 
 
 def two_growths(stage: Stage) -> None:
-    """Two peers add rows at once, and one of them again."""
+    """Let two peers add rows at once, and one of them again."""
     stage.grow(A, 1)
     stage.grow(B, 1)
     stage.run(stage.now + 0.03)
@@ -157,7 +157,7 @@ def two_growths(stage: Stage) -> None:
 
 
 def a_growth_and_an_eviction(stage: Stage) -> None:
-    """One adds rows while another evicts a third."""
+    """Let one peer add rows while another evicts a third."""
     stage.ring(A, B)
     stage.grow(A, 2)
     stage.evict_again(B, [C])
@@ -184,7 +184,7 @@ SCRIPTS: dict[str, Script] = {
 
 
 def run(script: Script, rows: int, kills: tuple[Kill, ...], defect: Defect = NONE) -> Stage:
-    """Play a script with these kills; afterward everything must be whole again."""
+    """Run a script with these kills; afterward the network must be consistent again."""
     stage = Stage(
         pg.graphs.complete(3),
         [[float(10 * k + r) for r in range(rows)] for k in range(3)],
@@ -208,7 +208,7 @@ def _play(script: Script, stage: Stage) -> None:
     stage.auditor.check()
     stage.run(stage.now + 100.0)
     if script in CHANGES:
-        stage.ring(A, B)  # the next exchange tells of the generation, if nothing else did
+        stage.ring(A, B)  # the next exchange announces the generation, if nothing else did
         stage.ring(B, A)
         stage.run(stage.now + 100.0)
     check_settled(stage)
@@ -216,10 +216,10 @@ def _play(script: Script, stage: Stage) -> None:
 
 
 def every_kill(stage: Stage) -> Iterator[tuple[Kill, ...]]:
-    """What was planned, and then any peer killed at any point, with any number of writes lost.
+    """Yield the planned kills, each with another of any peer at any point, with any writes lost.
 
-    To lose nothing by a power failure is left out: it makes what was written safe, so the peer
-    goes on as after a kill with the power on, and less can be lost later.
+    A power failure that loses nothing is left out: all writes are then safe, so the peer continues
+    as after a kill with the power on, and less can be lost later.
     """
     for who, point, unsafe in stage.plan.ahead:
         for lost in (None, *range(1, min(unsafe, MOST_LOST) + 1)):
@@ -227,7 +227,7 @@ def every_kill(stage: Stage) -> Iterator[tuple[Kill, ...]]:
 
 
 def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
-    """Kill one peer, once; return how many different ways there were."""
+    """Kill one peer once, in every way; return the number of ways."""
     ways = list(every_kill(run(script, rows, (), defect)))
     for kills in ways:
         run(script, rows, kills, defect)
@@ -235,14 +235,14 @@ def sweep_singly(script: Script, rows: int, defect: Defect = NONE) -> int:
 
 
 def rows_of(script: Script) -> int:
-    """Return how many rows a peer needs to do all that a script asks of it."""
+    """Return how many rows a peer needs for a script."""
     return 2 if script is two_offers else 1
 
 
 def sweep_doubly(script: Script, defect: Defect = NONE, stride: int = 1) -> int:
-    """Kill two peers, or one twice, also while it starts again; take every n-th way.
+    """Kill two peers, or one twice, also while it restarts; try every n-th way.
 
-    Every first kill is also played alone, which tells the points there are for another.
+    Every first kill is also run alone, which gives the points for a second one.
     """
     ways, rows = 0, rows_of(script)
     for first, kills in enumerate(every_kill(run(script, rows, (), defect))):

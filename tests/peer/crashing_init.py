@@ -1,9 +1,9 @@
-"""Kills `peer init` under privacy at every call that changes the disk, and tells what is left.
+"""Kill `peer init` under privacy at every call that changes the disk, and print what remains.
 
-Run as a program: folder of the rows and the specification. Each attempt is a process of its own
-that ends without a word before or after its k-th call; then a second one is made to the end. Per
-attempt one line of JSON: the reports on the disk after the crash, by ledger and by folder, and
-those of the second attempt.
+This is a program; its argument is the folder of the rows and the specification. Each attempt is a
+separate process that exits before or after its k-th call; then a second attempt runs to the end.
+One line of JSON is printed per attempt: the reports on the disk after the crash, by ledger and by
+folder, and those of the second attempt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KILLED = 9
 
 
 class Points:
-    """Counts what may be the last thing that a process does."""
+    """Counts calls, each of which may be the last of a process."""
 
     def __init__(self, last: int, trace: list[str] | None = None) -> None:
         self.count, self._last, self._trace = 0, last, trace
@@ -64,7 +64,7 @@ def init(folder: Path) -> None:
 
 
 def in_ledger(folder: Path) -> list[int] | None:
-    """All reports that the ledger holds, by the names of their rows."""
+    """Return all reports in the ledger, in the order of the names of their rows."""
     book = ledger._load(folder / "rows.csv.ledger")
     if book is None:
         return None
@@ -73,13 +73,13 @@ def in_ledger(folder: Path) -> list[int] | None:
 
 
 def in_folder(folder: Path) -> list[int] | None:
-    """The reports in order of the rows, in whatever folder has its name."""
+    """Return the reports in the order of the rows, from the folder with the peer's name."""
     home = Home(folder / "peer")
     return [int(row[0]) for row in home.read_rows()] if home.peer.exists() else None
 
 
 def crash(folder: Path, last: int) -> bool:
-    """Let a process end at its last call; tell whether it came so far."""
+    """Let a process end at its last call; return whether it got that far."""
     child = os.fork()
     if child == 0:
         try:
@@ -115,7 +115,7 @@ def sweep(source: Path) -> None:
 
 
 def trace(source: Path) -> None:
-    """Tell what a whole attempt does, in order."""
+    """Print the calls of a complete attempt, in order."""
     calls: list[str] = []
     Points(0, calls).watch()
     init(source)

@@ -1,6 +1,6 @@
-"""Damage to the files of a killed peer's state, of every kind a disk or a person can do.
+"""Damage to the files of a killed peer's state, of every kind that a disk or a person can cause.
 
-A state that was damaged must come back bit for bit, or be refused; never an older one or another.
+A damaged state must be restored bit for bit or be refused; no other state may be accepted.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def some_node(chance: random.Random, row: int) -> Node:
 
 
 def history(folder: Path, seed: int, saves: int = 40) -> tuple[list[Files], State]:
-    """Save states at random; return the files as a kill leaves them after each, and the last state.
+    """Save random states; return the files as a kill leaves them after each, and the last state.
 
-    In every second history the log is written back into the database on the way.
+    In every second history the log is written back into the database in between.
     """
     chance = random.Random(seed)
     journal = SqliteJournal(folder / NAMES[0])
@@ -66,7 +66,7 @@ def history(folder: Path, seed: int, saves: int = 40) -> tuple[list[Files], Stat
 
 
 def changed(state: State, chance: random.Random, step: int) -> tuple[State, Save]:
-    """Make the next state, and the save that writes it."""
+    """Return the next state, and the save that writes it."""
     nodes = list(state.nodes)
     touched = tuple(chance.sample(range(len(nodes)), chance.randint(0, 3)))
     for row in touched:
@@ -143,7 +143,7 @@ DAMAGES: tuple[Damage, ...] = (flipped, noisy, zeroed, cut, longer, pages_swappe
 
 
 def damaged(snapshots: list[Files], chance: random.Random) -> tuple[str, Files]:
-    """Damage one file of the last snapshot, or put an older one of it in its place."""
+    """Damage one file of the last snapshot, or replace it by an older version."""
     files = dict(snapshots[-1])
     name = chance.choice([name for name in files if files[name]])
     if chance.random() < 0.2:
@@ -157,11 +157,11 @@ def damaged(snapshots: list[Files], chance: random.Random) -> tuple[str, Files]:
 
 
 def judged(folder: Path, files: Files, state: State) -> str:
-    """Open files as a peer does that starts: say whether the state is the same or refused."""
+    """Open files as a starting peer does; return whether the state is the same or refused."""
     put(folder, files)
     path = folder / NAMES[0]
     try:
-        export(path)  # as somebody does who only looks
+        export(path)  # as a reader does
         journal = SqliteJournal(path, create=False)
         try:
             found, about = journal.load(), journal.about()
@@ -179,12 +179,12 @@ def judged(folder: Path, files: Files, state: State) -> str:
 
 
 def durable(files: Files) -> Files:
-    """All but the index of the log, which is made anew at every start; an empty log is none."""
+    """Return all files but the log's index, which every start rebuilds, and an empty log."""
     return {name: content for name, content in files.items() if content and name != NAMES[2]}
 
 
 def sweep(folder: Path, seeds: range, each: int) -> Counter[str]:
-    """Damage copies of some histories, and count what came of it."""
+    """Damage copies of some histories, and count the outcomes."""
     counts: Counter[str] = Counter()
     for seed in seeds:
         made, copy = folder / f"{seed}", folder / f"{seed}-copy"

@@ -1,4 +1,4 @@
-"""Peers with one defect each, to see that the simulation and the sweep notice it."""
+"""Peers with one defect each, to check that the simulation and the sweep detect it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.peer.schedules import Defect
 
 
 class RingsForEvicted(ExchangeRuntime):
-    """A clock that draws among all neighbors that there ever were."""
+    """A clock that draws among all present and former neighbors."""
 
     def advance(self, now: float) -> None:
         if now >= self.rings_at:

@@ -10,7 +10,7 @@ from tests.peer.audit import Violated
 
 
 class Killed(Exception):
-    """The process ends here, whatever it was about to do."""
+    """The process is killed here."""
 
 
 class Disk:
@@ -54,7 +54,7 @@ class Disk:
 
 
 def is_all_named(before: State | None, change: Save) -> bool:
-    """Whether a journal that writes only what a save names then holds the state of the save."""
+    """Return whether a save names all that differs from the state before."""
     if before is None or change.everything:
         return True
     after, named = change.state, change.outcome_of

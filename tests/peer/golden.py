@@ -1,7 +1,7 @@
-"""A scripted exchange of three peers, of which every frame and every row of a journal is recorded.
+"""A scripted exchange of three peers; every frame and every row of a journal is recorded.
 
-Folders, databases and runtimes are those of the field; keys, chance and time are given. All
-numbers come of sums, products, quotients and square roots, which every processor rounds alike.
+Folders, databases and runtimes are the real ones; keys, random numbers and times are given. All
+numbers result from sums, products, quotients and square roots, which all processors round alike.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCRIPTS = {
     "paper": (INCOMES, RATE + 'algorithm.mixing = "paper"\n' + GINI),
     "ratio u": (SCORES, RATE + AUC.replace("[ranges]", 'target = "u"\nmembers = 6\n[ranges]')),
     "reports": (INCOMES, RATE + GINI + "[privacy]\nepsilon = 1.0\nbins = 4\n"),
-    # Without exponentials and norms of models, whose last bits are up to the processor.
+    # There are no exponentials or norms of models, whose last bits depend on the processor.
     "learning": (PLACES, RATE + LOSS.replace("logistic", "hinge").replace("radius = 10.0\n", "")),
 }
 SHARES = {"ann": slice(1, 4), "bob": slice(4, 6), "cyd": slice(6, 7)}
@@ -52,7 +52,7 @@ LOST_EVERY, REPEATED_EVERY = 9, 14
 
 
 def play(name: str, folder: Path) -> dict[str, Any]:
-    """Play a script in an empty folder, and return all that was sent and written down."""
+    """Run a script in an empty folder, and return all that was sent and stored."""
     table, spec = SCRIPTS[name]
     with closing(Stage(_found(table, spec, folder))) as stage:
         stage.run(until=6.0)
@@ -70,7 +70,7 @@ def play(name: str, folder: Path) -> dict[str, Any]:
 
 
 class Stage:
-    """Peers on a virtual clock, and a line that loses and repeats some of their frames."""
+    """Peers on a virtual clock, and a link that loses and repeats some of their frames."""
 
     def __init__(self, homes: list[Home]) -> None:
         self._now = 0.0
@@ -105,12 +105,12 @@ class Stage:
         self._now = until
 
     def _next(self) -> tuple[float, str]:
-        """When something happens next, and to whom; a frame arrives if to nobody."""
+        """Return the time of the next event, and its peer; no peer if a frame arrives."""
         dues = [(peer.due(), name) for name, peer in self._peers.items()]
         return min([*dues, *((arrives, "") for arrives, *_ in list(self._line)[:1])])
 
     def send(self, sender: str, to: str, frame: bytes) -> None:
-        """Note a frame; lose it, repeat it, or send it as it is."""
+        """Record a frame; lose it, repeat it, or send it once."""
         kind, count = msgspec.msgpack.decode(frame)[0], len(self._frames)
         is_lost = count % LOST_EVERY == 0 or {sender, to} <= set(self._cut)
         copies = 0 if is_lost else 2 if count % REPEATED_EVERY == 0 else 1
@@ -136,7 +136,7 @@ class Stage:
         self._cut = names
 
     def restart(self, name: str) -> None:
-        """Stop a peer without a word, with an offer in doubt; start it again from its disk."""
+        """Kill a peer with an offer in doubt; restart it from its disk."""
         assert self._peers[name].protocol.state.pending
         self._parts[name].close()
         finish_interrupted_growth(self._homes[name])
@@ -149,13 +149,13 @@ class Stage:
         self._peers[by].evict([self._parts[name].identity.id], self._now)
 
     def settle(self) -> None:
-        """Ring no more, and let every exchange in flight come to its end."""
+        """Ring no more, and let every exchange in flight end."""
         for peer in self._peers.values():
             peer.stop_ringing()
         self.run(until=1000.0)
 
     def record(self) -> dict[str, Any]:
-        """Return all frames in short, the first of each kind in full, and the journals."""
+        """Return digests of all frames, the first of each kind in full, and the journals."""
         journals = {name: books.record() for name, books in self._books.items()}
         return {"frames": self._frames, "first": self._first, "journals": journals}
 
@@ -174,7 +174,7 @@ class _Line:
 
 
 class Books:
-    """A journal all of whose rows are noted whenever anything was saved."""
+    """A journal whose rows are all recorded after every save."""
 
     def __init__(self, journal: SqliteJournal) -> None:
         self.journal = journal
@@ -191,7 +191,7 @@ class Books:
         self._history.update(repr((change.sync, self._tables())).encode())
 
     def record(self) -> dict[str, Any]:
-        """Return the history of all rows in short, and the last rows of every table."""
+        """Return a digest of the history of all rows, and the last rows of every table."""
         rows = {
             table: [_digest(repr(row).encode()) for row in found] for table, found in self._tables()
         }
@@ -223,7 +223,7 @@ def _write(table: list[str], share: slice, file: Path) -> Path:
 
 @contextmanager
 def _chance(name: str) -> Iterator[None]:
-    """Give what a peer draws for good: its key, its seed, its reports."""
+    """Replace random numbers that a peer draws once: its key, its seed, its reports."""
     key = Ed25519PrivateKey.from_private_bytes(random.Random(name).randbytes(32))
     with (
         mock.patch.object(Ed25519PrivateKey, "generate", lambda: key),

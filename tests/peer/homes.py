@@ -1,4 +1,4 @@
-"""Folders of peers for tests: made, introduced to each other, and run on a line in memory."""
+"""Folders of peers for tests: made, introduced to each other, and run on a link in memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make_home(
     spec: str = GINI,
     listen: str = "tls/127.0.0.1:7447",
 ) -> Home:
-    """Found a peer with one column of rows."""
+    """Make a peer with one column of rows."""
     spec_path, data_path = folder / f"{name}.toml", folder / f"{name}.csv"
     spec_path.write_text(spec)
     data_path.write_text("income\n" + "".join(f"{value}\n" for value in rows))
@@ -86,21 +86,21 @@ def introduce_each_other(homes: list[Home]) -> None:
 def make_pair(
     folder: Path, first: list[float], second: list[float], spec: str = GINI
 ) -> list[Home]:
-    """Found two peers that are each other's neighbors."""
+    """Make two peers that are each other's neighbors."""
     homes = [make_home(folder, "ann", first, spec), make_home(folder, "bob", second, spec)]
     introduce_each_other(homes)
     return homes
 
 
 def exchanges(home: Home) -> int:
-    """How many exchanges a peer has saved: tests ask this often, and need nothing else."""
+    """Return how many exchanges a peer has saved, without reading anything else."""
     state, _ = read_saved_state(home.state)
     assert isinstance(state, State)
     return state.exchanges
 
 
 class Pair:
-    """Two assembled peers on a line that keeps order; started anew from disk at will."""
+    """Two assembled peers on a link that keeps order; they can be restarted from disk."""
 
     def __init__(self, homes: list[Home], *, saves_at_end: bool = False) -> None:
         self.homes = homes
@@ -130,22 +130,22 @@ class Pair:
         return me
 
     def restart(self, which: int) -> None:
-        """Stop a peer without a word, and start it again from its disk."""
+        """Kill a peer, and restart it from its disk."""
         self.assemblies[self.ids[which]].close()
         self.start(self.homes[which])
 
     def deliver(self) -> None:
-        """Bring all frames to their receivers."""
+        """Deliver all frames to their receivers."""
         while self._frames:
             sender, to, frame = self._frames.popleft()
             self.running[to].received(sender, frame, self.now)
 
     def lose(self) -> None:
-        """Lose all frames that are on their way."""
+        """Lose all frames in transit."""
         self._frames.clear()
 
     def ask(self, which: int) -> None:
-        """Let one peer offer the other an exchange, without delivering it."""
+        """Let one peer offer the other an exchange, without delivering the offer."""
         runtime = self.running[self.ids[which]]
         runtime._carry_out(runtime.protocol.ask(self.ids[1 - which]), self.now)
 
@@ -165,7 +165,7 @@ class Pair:
 
 
 class _LastOnly:
-    """For long runs in which nobody is killed: what counts is the state at their end."""
+    """A journal that ignores saves, for long runs without kills: only the last state is saved."""
 
     def save(self, change: Save) -> None: ...
 

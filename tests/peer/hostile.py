@@ -1,4 +1,4 @@
-"""A peer that is sent frames no honest neighbor sends, and what it may make of them."""
+"""A peer that is sent frames that no honest neighbor sends, and the changes they may cause."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.peer.contexts import (
 
 ME, LOW, HIGH, FAR, STRANGER = name_of(1), name_of(0), name_of(2), name_of(3), name_of(9)
 LOST = ("x", "y", "z")
-"""Members that are gone, or may be: whoever is on the list can be evicted."""
+"""Members that are gone, or may be: any member on the list can be evicted."""
 ROWS = {LOW: 1, ME: 1, HIGH: 2, FAR: 1, **dict.fromkeys(LOST, 1)}
 VALUES = {(name, row): (10.0 * k + row,) for k, name in enumerate(ROWS) for row in range(2)}
 
@@ -51,7 +51,7 @@ GROWN = (sealed_growth(FAR, 1, 2),)
 def make_victim(
     *, is_asking: bool, generations: int = 0, has_grown: bool = False, rows: int = 1
 ) -> Exchange:
-    """A peer that has met its neighbors, maybe waits for an answer, maybe in a later generation."""
+    """Make a peer that has met its neighbors, perhaps with an offer, or in a later generation."""
     own = tuple(VALUES[ME, row] for row in range(rows))
     context = make_context(ME, (LOW, HIGH), own, {**ROWS, ME: rows}, QuickMixing())
     victim = Exchange(context, first_state(context))
@@ -75,13 +75,13 @@ def make_victim(
 
 
 def notice_of_growth(member: str, first: int, rows: int) -> Notice:
-    """A notice in which a member, truly, says how many rows it has."""
+    """Return a genuine notice in which a member says how many rows it has."""
     grown = (sealed_growth(member, first, rows),)
     return sealed_notice(generation_name(1, (), grown), (), FAR, grown)
 
 
 def honest_frames(state: State) -> list[bytes]:
-    """Frames a neighbor may have sent, now or earlier."""
+    """Return frames that a neighbor may have sent, now or earlier."""
     now, later = state.generation, generation_name(7, LOST)
     seq = state.pending[HIGH].seq if state.pending else 1
     record = sealed_record(FAR, 0, now, VALUES[FAR, 0])
@@ -107,7 +107,7 @@ def honest_frames(state: State) -> list[bytes]:
 
 
 def mutate(frame: bytes, chance: random.Random) -> bytes:
-    """Flip bits, cut, extend, overwrite with telling bytes, or splice."""
+    """Flip bits, cut, extend, overwrite with special bytes, or splice."""
     changed = bytearray(frame)
     for _ in range(chance.choice([1, 1, 2, 5])):
         at = chance.randrange(len(changed) + 1)
@@ -128,7 +128,7 @@ def mutate(frame: bytes, chance: random.Random) -> bytes:
 
 
 def twist(frame: bytes, chance: random.Random) -> bytes:
-    """Put something else in the place of one field, and leave the frame well formed."""
+    """Replace one field by something else, and leave the frame well formed."""
     raw = msgspec.msgpack.decode(frame)
     where = raw
     while True:
@@ -170,7 +170,7 @@ TELLING = [
 
 
 def is_believable(frame: bytes, state: State) -> bool:
-    """Whether a frame could come from an honest neighbor; written apart from the code it judges."""
+    """Return whether an honest neighbor may send a frame, independently of the code under test."""
     try:
         raw: Any = msgspec.msgpack.decode(frame)
         return bool(raw) and JUDGES[raw[0]](state, *raw[1:])
@@ -236,7 +236,7 @@ JUDGES: dict[Any, Callable[..., bool]] = {
 
 
 def check_frame(victim: Exchange, sender: str, frame: bytes) -> str:
-    """Send a frame: never an exception; if it is not believable, one counter and nothing else."""
+    """Send a frame; it never raises, and if it is not believable, it changes only one counter."""
     before = victim.state
     victim.counts.clear()
     believable = sender != STRANGER and is_believable(frame, before)
@@ -260,7 +260,7 @@ def check_frame(victim: Exchange, sender: str, frame: bytes) -> str:
 
 
 def _is_rejected_record(before: State, after: State, sender: str, actions: list[Action]) -> bool:
-    """A record of no member is rejected; that is written down, in the sender's own slot only."""
+    """Return whether a record of no member was rejected, and only that was saved."""
     outcome = after.outcomes.get(sender, Outcome(0, None))
     others = {**before.outcomes, sender: outcome}
     return (
@@ -280,7 +280,7 @@ def _check_sound(state: State) -> None:
 
 
 def fuzz(frames: int, seed: int) -> Counter[str]:
-    """Send this many mutated frames to peers in all conditions; count what they made of them."""
+    """Send this many mutated frames to peers in all conditions; count the outcomes."""
     chance = random.Random(seed)
     victims = [
         make_victim(is_asking=asking, generations=g, has_grown=grown)

@@ -58,12 +58,12 @@ class Meeting:
 
     @contextmanager
     def intrude(self, me: Person, relay: Relay | None = None) -> Iterator[zenoh.Session]:
-        """Open a session of somebody who keeps to no rules of ours."""
+        """Open a session that does not follow our rules."""
         config = relayed_configuration(site_of(me, list(self.people)), relay or self.relay)
         with lawless_session(config) as session:
             yield session
 
 
 def settle() -> None:
-    """Wait until what is not refused would long have been heard."""
+    """Wait long enough for anything that is not refused to arrive."""
     time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""Seeded schedules: a random network, a bad time, then a good time in which all must heal."""
+"""Seeded schedules: a random network, a phase of faults, then one in which all must recover."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BAD, GOOD = 8.0, 4.0
 
 
 class Report(NamedTuple):
-    """What happened in a schedule that broke nothing."""
+    """What happened in a schedule without violations."""
 
     events: int
     checks: int
@@ -32,7 +32,7 @@ class Report(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A peer, and how many rows it is to have more, from when on."""
+    """A peer, how many rows are added to it, and when."""
 
     when: float
     number: int
@@ -41,7 +41,7 @@ class Growth(NamedTuple):
 
 @dataclass(frozen=True)
 class Defect:
-    """Classes that take the place of the real ones, to see that their defect is noticed."""
+    """Classes that replace the real ones, to check that their defect is detected."""
 
     exchange: type[Exchange] = Exchange
     disk: type[Disk] = Disk
@@ -101,7 +101,7 @@ def make_world(seed: int, defect: Defect = NONE) -> World:
 
 
 def draw_growths(chance: random.Random, n: int) -> list[Growth]:
-    """Some peers add rows, some more than once, and some at the same moment."""
+    """Let some peers add rows, some more than once, and some at the same moment."""
     growths: list[Growth] = []
     for _ in range(chance.choice([0, 0, 1, 2, 3])):
         is_at_once = bool(growths) and chance.random() < 0.5
@@ -132,7 +132,7 @@ def draw_faults(chance: random.Random) -> Faults:
 
 
 def draw_graph(chance: random.Random, n: int) -> pg.Graph:
-    """A random tree, and some edges more."""
+    """Draw a random tree, and some more edges."""
     edges = {(chance.randrange(k), k) for k in range(1, n)}
     for _ in range(chance.randint(0, n)):
         i, j = sorted(chance.sample(range(n), 2))
@@ -141,7 +141,7 @@ def draw_graph(chance: random.Random, n: int) -> pg.Graph:
 
 
 def plan_evictions(world: World, chance: random.Random) -> None:
-    """Some lose members forever, or evict living ones; also two at once, by different peers."""
+    """Plan lost members and evictions of living ones, also of two at once by different peers."""
     victims: list[str] = []
     for _ in range(chance.choice([0, 0, 1, 2])):
         left = [name for name in world.names if name not in victims]

@@ -1,4 +1,4 @@
-"""Results signed by members that need no network: their sums are added up in this process."""
+"""Results signed by members without a network: their sums are added up in this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROUND, _TRANSCRIPT = 2, bytes(32)
 
 
 def make_members(folder: Path, count: int) -> list[Identity]:
-    """Make the keys of so many members, each in a folder of its own."""
+    """Make the keys of this many members, each in a separate folder."""
     members = []
     for k in range(count):
         (folder / f"key-{k}").mkdir()
@@ -42,7 +42,7 @@ class SignedTable(NamedTuple):
 
 
 def sign_table_of(folder: Path, spec: str, rows: Sequence[np.ndarray | Rows]) -> SignedTable:
-    """Let a member for each table of rows count it, and sign what comes of it."""
+    """Let one member per table of rows count its rows, and sign the result."""
     members = make_members(folder, len(rows))
     dealt = dict(sorted(zip((one.id for one in members), rows, strict=True)))
     programs = start_programs(parse_spec(spec), dealt)
@@ -51,12 +51,12 @@ def sign_table_of(folder: Path, spec: str, rows: Sequence[np.ndarray | Rows]) ->
 
 
 def sign_result_of(folder: Path, spec: str, rows: Sequence[Rows]) -> SignedResult:
-    """Let a member for each table of rows compute a result and sign it."""
+    """Let one member per table of rows compute a result and sign it."""
     return sign_table_of(folder, spec, rows).signed
 
 
 def sign(result: Result, members: Sequence[Identity]) -> SignedResult:
-    """Put the signatures of members under a result, as members of a single run did."""
+    """Sign a result by all members, as members of a single run did."""
     signatures = {}
     for one in members:
         said = (result.hash, one.id, result.generation, _ROUND, _TRANSCRIPT, result.state(), b"")
@@ -73,7 +73,7 @@ def sign(result: Result, members: Sequence[Identity]) -> SignedResult:
 
 
 def draw_rows(members: int, features: int, classes: int = 2, rows: int = 36) -> list[Rows]:
-    """Draw features between 0 and 1, and the class of each row last, which they tell a little."""
+    """Draw features between 0 and 1, and a weakly dependent class as the last column."""
     chance = np.random.default_rng(7)
     labels = np.arange(rows) % classes
     return [

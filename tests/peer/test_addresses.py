@@ -1,4 +1,4 @@
-"""Names in the addresses of neighbors, looked up without making the peer wait."""
+"""Names in the addresses of neighbors, which are resolved without blocking the peer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_only_names_are_looked_up(address: str | None, name: str | None) -> None
 
 
 class Service:
-    """A name service that can be silent, and knows some names."""
+    """A name service that knows some names, and can be silent."""
 
     def __init__(self, *names: str) -> None:
         self.names = set(names)
@@ -77,7 +77,7 @@ def test_a_name_that_resolves_again_is_noticed_after_a_while() -> None:
 
 
 def test_the_system_is_asked() -> None:
-    """Nobody can own a name under ``.invalid``, whatever the name service is."""
+    """Nobody can own a name under ``.invalid``, with any name service."""
     lookup = NameLookup()
     names = {"clinic-b.invalid", "localhost"}
     assert until(lambda: lookup.find_unresolved(names) == {"clinic-b.invalid"})

@@ -206,7 +206,7 @@ def test_an_expired_certificate_is_told(homes: list[Home], monkeypatch: pytest.M
 def test_a_certificate_that_is_not_valid_yet_keeps_no_peer_from_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The clock of a device may be set a while after the start."""
+    """A device's clock may be set some time after the start."""
     ahead = datetime.timedelta(days=2500)
     monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", -ahead)
     assembly = assemble(make_pair(tmp_path, [1.0], [2.0])[0])

@@ -1,4 +1,4 @@
-"""Canonical texts written as files: what is read back is the same specification."""
+"""Canonical texts written to files: the same specification is read back."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tests.peer.crash_points import (
 from tests.peer.defects import DEFECTS
 
 
-# Where peers have no more rows than the script needs, the sweep of two kills has these too.
+# If peers have no more rows than the script needs, the sweep of two kills includes these.
 @pytest.mark.parametrize(
     ("name", "rows"),
     [(name, rows) for name in SCRIPTS for rows in (1, 2, 3) if rows != rows_of(SCRIPTS[name])],
@@ -37,8 +37,8 @@ def test_a_kill_is_planned_at_every_kind_of_point(script: Script) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_two_kills_break_nothing(script: Script) -> None:
-    """Every pair for one exchange; of the others a part: `benchmarks.peer_crash_points` has all."""
-    stride = 12 if "growth" in script.__name__ else 8  # growths have many more points
+    """Every pair for one exchange, some for others: `benchmarks.peer_crash_points` has all."""
+    stride = 12 if "growth" in script.__name__ else 8  # growth has many more points
     assert sweep_doubly(script, stride=1 if script is one_exchange else stride) > 80
 
 

@@ -1,4 +1,4 @@
-"""Hundreds of damages to a killed peer's files: each is harmless or refused, in one sentence."""
+"""Hundreds of damages to a killed peer's files: each is harmless, or refused in one sentence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.peer.homes import make_pair
 
 
 def test_a_damaged_state_is_the_same_or_refused(tmp_path: Path) -> None:
-    """Four hundred; `benchmarks.peer_damage` does any number."""
+    """This makes four hundred; `benchmarks.peer_damage` makes any number."""
     counts = sweep(tmp_path, range(10), 40)
     assert counts[SAME] + counts[REFUSED] == 400
     assert min(counts.values()) > 100
@@ -72,7 +72,7 @@ SHORT_KEY = """-----BEGIN PRIVATE KEY-----
 MC0CAQAwBQYDK2VwBCEEHwABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4=
 -----END PRIVATE KEY-----
 """
-"""A key that lacks a byte, for which the library has an error that says nothing."""
+"""A key that lacks a byte, for which the library's error message is not helpful."""
 
 
 @pytest.mark.parametrize("text", [SHORT_KEY, "", "-----BEGIN PRIVATE KEY-----\n", "\0" * 100])

@@ -1,4 +1,4 @@
-"""Entries of columns: the same words and names whatever program has written them."""
+"""Entries of columns: the same words and names for any program that has written them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KEY = bytes(range(32))
     )
 )
 def test_numbers_have_one_word_for_what_six_digits_show(values: list[float]) -> None:
-    """Of numbers, as of their texts: other texts have other words; at a tie either may round."""
+    """Different texts of numbers have different words; at a tie either rounding is allowed."""
     words = Entries(np.array(values)).words(KEY).tolist()
     assert Entries.of([repr(one) for one in values]).words(KEY).tolist() == words
     shown = [float(f"{one:.6g}") for one in values]
@@ -108,7 +108,7 @@ def test_a_row_is_known_in_whatever_order_its_columns_are() -> None:
 
 
 def test_names_are_those_of_aes_one_block_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And of another mode, whose first block from zeros is the same."""
+    """They also equal those of another mode, whose first block from zeros is the same."""
     import hashlib
 
     digits = np.array([0, 7, 123456, 999999])
@@ -124,7 +124,7 @@ def test_names_are_those_of_aes_one_block_at_a_time(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_name_says_nothing_of_another_kind() -> None:
-    """A thief of a register cannot tell which names of values make up the name of a line."""
+    """A thief of a register cannot find which names of values make up the name of a line."""
     digits = np.arange(100_000, 100_200)
     one = Entries(digits / 1000.0)
     kinds = [name_digits(KEY, digits), name_rows(KEY, [one]), one.words(KEY)]

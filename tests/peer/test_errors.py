@@ -1,4 +1,4 @@
-"""What peers say of their errors: that of the sample, and what privacy adds to it."""
+"""Errors that peers report: that of the sample, and what privacy adds to it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIZES = (6, 9, 12, 13)
 
 
 def sample(kernel: str) -> FloatArray:
-    """Incomes, or scores with labels of two classes."""
+    """Draw incomes, or scores with labels of two classes."""
     rng = np.random.default_rng(1)
     if kernel == "gini":
         return rng.exponential(size=sum(SIZES))
@@ -44,7 +44,7 @@ def sample(kernel: str) -> FloatArray:
 def network(
     data: FloatArray, kernel: str, mixing: type[PaperMixing | WeightedMixing]
 ) -> list[Exchange]:
-    """Peers with several rows each, all of whom know each other."""
+    """Make peers with several rows each, all of whom know each other."""
     names, first = [name_of(k) for k in range(len(SIZES))], [0, *itertools.accumulate(SIZES)]
     peers = []
     for k, me in enumerate(names):
@@ -130,5 +130,5 @@ def test_a_status_tells_the_interval_on_the_kernels_scale(tmp_path: Path) -> Non
     ends = interval(answer.value, answer.error, 0.95, "log", Law(7))
     assert math.isclose(high - low, ends[1] - ends[0], rel_tol=0.25)
     assert errors.gossip_error is None and errors.privacy_error is None
-    # What is known of rows is not about those of a member that has not run yet.
+    # Knowledge about rows does not include those of a member that has not run yet.
     assert errors_of(seen.context, seen.state, None, ()).sampling_error is None

@@ -1,4 +1,4 @@
-"""One exchange at a time: what each side writes and says."""
+"""One exchange at a time: what each side saves and sends."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_rows_exchange_locally_for_free() -> None:
 
 
 def test_the_row_offered_next_does_not_follow_from_the_last_local_exchange() -> None:
-    """Lots drawn for two purposes from the same state must not be the same lots."""
+    """Random numbers for two purposes must differ, even from the same state."""
     agreeing = 0
     trials = 400
     for seq in range(1, trials + 1):
@@ -142,7 +142,7 @@ def test_the_last_free_row_is_offered_only_to_one_that_has_just_answered() -> No
     assert isinstance(asked, Send)
     assert isinstance(asked.message, Hello)
     assert set(peer.state.pending) == {HIGH}
-    assert peer.receive(HIGH, hello(peer)) == []  # not the one that was asked
+    assert peer.receive(HIGH, hello(peer)) == []  # not the peer that was asked
     peer.receive(LOW, hello(peer))
     assert set(peer.state.pending) == {HIGH, LOW}
 

@@ -1,4 +1,4 @@
-"""Peers that exchange one pair at a time compute the numbers of the plain algorithms."""
+"""Peers that exchange one pair at a time compute the same numbers as the plain algorithms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GRAPH = pg.graphs.build("watts_strogatz", 8, seed=3)
 
 
 def make_peers(data: FloatArray, rule: Callable[[int], Rule]) -> list[Exchange]:
-    """One peer per row, all of whom have said hello."""
+    """Make one peer per row; all have exchanged hellos."""
     names = [name_of(k) for k in range(len(data))]
     peers = []
     for k, me in enumerate(names):
@@ -116,7 +116,7 @@ def test_weighted_mixing_equals_weighted_gosta(kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", ["gini", "auc"])
 def test_products_of_rows_are_those_of_simulations(kernel: str) -> None:
-    """Simulations average after the update and peers before: what is averaged is the same."""
+    """Simulations average after the update and peers before; the averaged values are the same."""
     data, parts = observations(kernel), len(as_kernel(kernel).components)
     peers = make_peers(data, lambda _: WeightedMixing(as_kernel(kernel)))
     marks = np.zeros((8, row_products.MARKS))

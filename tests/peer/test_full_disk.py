@@ -1,4 +1,4 @@
-"""A peer whose folder lies on a small disk that is really full, and has room again later."""
+"""A peer whose folder is on a small disk that is really full, and later has space again."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 @pytest.fixture
 def homes(tmp_path: Path, disk: Disk) -> list[Home]:
-    """Three members, the first of them on the small disk."""
+    """Make three members, the first of them on the small disk."""
     made = [
         make_home(folder, f"clinic-{number}", rows, FAST, f"tls/127.0.0.1:{7450 + number}")
         for number, (folder, rows) in enumerate(
@@ -72,7 +72,7 @@ def homes(tmp_path: Path, disk: Disk) -> list[Home]:
         )
     ]
     introduce_each_other(made)
-    for file in made[0].folder.glob("state.sqlite-*"):  # of who has looked at it
+    for file in made[0].folder.glob("state.sqlite-*"):  # left by readers of it
         file.unlink()
     return made
 
@@ -81,7 +81,7 @@ def homes(tmp_path: Path, disk: Disk) -> list[Home]:
 def test_a_peer_does_not_start_on_a_full_disk_and_says_why(
     disk: Disk, homes: list[Home], spare: int
 ) -> None:
-    """Neither its lock, nor what sqlite makes beside the database, has room."""
+    """There is no space for its lock, nor for sqlite's files beside the database."""
     disk.fill(spare)
     with pytest.raises(
         InputError, match=r"^The disk is full: .* could not be written; what .* is "

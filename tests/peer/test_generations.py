@@ -84,7 +84,7 @@ def test_evictions_by_different_peers_at_once_end_in_one_generation(seed: int) -
 
 @pytest.mark.parametrize("seed", range(5))
 def test_two_that_evict_each_other_do_not_divide_the_rest(seed: int) -> None:
-    """One is gone, or both: whoever is heard first is believed, and who is evicted no more."""
+    """Whichever notice arrives first is believed, and the evicted peer's is ignored."""
     world = World(
         pg.graphs.complete(5),
         [1.0, 2.0, 3.0, 4.0, 5.0],
@@ -104,7 +104,7 @@ def test_two_that_evict_each_other_do_not_divide_the_rest(seed: int) -> None:
 
 
 def test_names_that_agree_in_32_bits_are_two_names() -> None:
-    """So many bits collide within a second; a peer hears of both generations, and joins them."""
+    """Finding a collision takes a second; a peer hears of both generations, and joins them."""
     from tests.peer.contexts import sealed_growth, sealed_notice
     from tests.peer.hostile import FAR, HIGH, make_victim
 
@@ -126,7 +126,7 @@ def test_names_that_agree_in_32_bits_are_two_names() -> None:
 
 
 def test_an_eviction_that_is_done_is_not_done_again() -> None:
-    """It would be a generation in which nothing has changed, which the others refuse."""
+    """It would begin a generation without changes, which the others refuse."""
     from tests.peer.hostile import LOW, make_victim
 
     peer = make_victim(is_asking=False)
@@ -137,7 +137,7 @@ def test_an_eviction_that_is_done_is_not_done_again() -> None:
 
 
 def test_all_orders_of_three_notices_end_alike() -> None:
-    """Whatever is heard first, and whatever is heard twice, all end without all three."""
+    """In any order and with any repetition, all peers end without the three."""
     from tests.peer.contexts import sealed_notice
     from tests.peer.hostile import FAR, make_victim
 
@@ -154,7 +154,7 @@ def test_all_orders_of_three_notices_end_alike() -> None:
 
 
 def test_a_liar_cannot_use_up_the_numbers_to_stay_for_ever() -> None:
-    """After whatever it announces, the others still hear that it is evicted."""
+    """Whatever it announces, the others still learn that it is evicted."""
     from tests.peer.contexts import make_context, sealed_growth, sealed_notice
     from tests.peer.hostile import FAR, HIGH, LOW, ME, ROWS, VALUES
 

@@ -52,14 +52,14 @@ def more(folder: Path, *values: float) -> Path:
 
 
 class Silent:
-    """A network on which nobody is."""
+    """A network without other peers."""
 
     def send(self, to: str, frame: bytes) -> None:
         """Lose it."""
 
 
 def start(home: Home) -> None:
-    """What a peer does when it starts, up to its first look around."""
+    """Do what a peer does at its start, up to its first check."""
     finish_interrupted_growth(home)
     parts = assemble(home)
     try:
@@ -74,7 +74,7 @@ def start(home: Home) -> None:
 
 
 def rows_and_nodes(home: Home) -> tuple[list[float], list[float]]:
-    """The peer's rows, and those that its state holds as its own, at the beginning."""
+    """Return the peer's rows, and those that its initial state holds as its own."""
     seen = read_snapshot(home)
     nodes = [node.record.value[0] for node in seen.state.nodes]
     return [row[0] for row in seen.context.own], nodes
@@ -99,7 +99,7 @@ def test_added_rows_wait_for_the_next_start(tmp_path: Path) -> None:
     assert generations_before(state.generation) == 1
     me = load_identity(ann.folder).id
     assert [(one.member, one.first, one.rows) for one in state.grown] == [(me, 2, 5)]
-    start(ann)  # again: nothing more
+    start(ann)  # the second time nothing is added
     assert read_snapshot(ann).state == state
 
 
@@ -125,13 +125,13 @@ def test_who_adds_rows_waits_for_who_takes_them_up(tmp_path: Path) -> None:
     ann, _ = make_pair(tmp_path, [1.0], [6.0])
     request_growth(ann, more(tmp_path, 2.0))
     with growth._locked(ann), take_up_rows(ann, ((1.0,),)) as rows:
-        assert rows is None  # the next look finds them
+        assert rows is None  # the next check finds them
     start(ann)
     assert rows_and_nodes(ann)[0] == [1.0, 2.0]
 
 
 def test_an_invitation_tells_what_a_peer_began_with(tmp_path: Path) -> None:
-    """So that all lists agree, whenever they were made; how many it has, a generation tells."""
+    """All lists agree, whenever they were made; a generation says how many rows it has now."""
     ann, bob = make_pair(tmp_path, [1.0], [6.0])
     request_growth(ann, more(tmp_path, 2.0))
     start(ann)
@@ -149,7 +149,7 @@ def test_an_invitation_tells_what_a_peer_began_with(tmp_path: Path) -> None:
 
 def test_an_evicted_member_takes_its_added_rows_along() -> None:
     grown = (Growth("a", 3, 10, b""), Growth("b", 2, 4, b""))
-    first = {"a": 10, "b": 2, "c": 5}  # of itself a peer only knows, at first, what it has now
+    first = {"a": 10, "b": 2, "c": 5}  # at first a peer knows about itself only what it has now
     context = make_sealed_context("a", (), ((1.0,),) * 10, first, QuickMixing())
 
     def gone(*changes: Any) -> int:
@@ -216,7 +216,7 @@ def test_a_running_peer_takes_added_rows_up(tmp_path: Path) -> None:
 
 
 def whole_state(home: Home) -> tuple[Path, ...]:
-    """What a backup must hold for nobody but the neighbors to notice."""
+    """Return the files of a backup that only neighbors can detect after it is restored."""
     return home.state, witness_of(home.state), home.data
 
 

@@ -1,4 +1,4 @@
-"""Rows added to a peer that is killed meanwhile, at every point."""
+"""Rows added to a peer that is killed in the process, at every point."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def killed_at(point: int) -> Iterator[list[str]]:
 
 
 def in_a_process(work: Callable[[], None]) -> int:
-    """Do something in a copy of this process; return how it ended."""
+    """Do something in a copy of this process; return its exit code."""
     child = os.fork()
     if child == 0:
         try:
@@ -87,7 +87,7 @@ OLD, NEW = [1.0, 4.0], [1.0, 4.0, 7.0, 8.0]
 
 
 def sweep(folder: Path, work: Callable[[Home], None], after: Callable[[Home], None]) -> int:
-    """Kill the work at every step; ``after`` is told the folder as it was left."""
+    """Kill the work at every step; ``after`` is called with the folder as it was left."""
     made, _ = make_pair(folder, OLD, [6.0])
     if work is start:
         request_growth(made, more(folder, 7.0, 8.0))
@@ -107,7 +107,7 @@ def sweep(folder: Path, work: Callable[[Home], None], after: Callable[[Home], No
 
 
 def whole(home: Home) -> list[float]:
-    """The peer's rows, once it is sure that state and rows belong together."""
+    """Return the peer's rows after checking that state and rows belong together."""
     rows, nodes = rows_and_nodes(home)
     assert rows == nodes
     assert rows in (OLD, NEW)
@@ -144,7 +144,7 @@ def test_a_kill_anywhere_in_the_start_afterward_leaves_the_old_rows_or_the_new(
     ends = []
 
     def after(home: Home) -> None:
-        left = whole(home)  # also for who only looks
+        left = whole(home)  # also for readers
         is_between = left == NEW and (home.folder / "data.next.csv").exists()
         assert len(home.read_rows()) == (2 if is_between else len(left))
         ends.append((left == NEW, is_between))
@@ -158,13 +158,13 @@ def test_a_kill_anywhere_in_the_start_afterward_leaves_the_old_rows_or_the_new(
 
 
 def void(_: object) -> None:
-    """Forget what a function returns."""
+    """Return a function without its return value."""
 
 
 def test_a_switch_without_its_transaction_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check the checker: rows noted apart from the state leave a half behind."""
+    """Check the checker: rows that are recorded apart from the state can be left half done."""
     monkeypatch.setattr(journal, "digest_rows", lambda rows: "something else")
     ann, _ = make_pair(tmp_path, OLD, [6.0])
     request_growth(ann, more(tmp_path, 7.0, 8.0))
@@ -197,7 +197,7 @@ def test_what_is_found_half_done_is_made_safe_first(
 
 
 def half_done(folder: Path) -> Home:
-    """A peer whose state has its added rows, and whose file has not."""
+    """Make a peer whose state has the added rows, but whose file does not."""
     ann, _ = make_pair(folder, OLD, [6.0])
     request_growth(ann, more(folder, 7.0, 8.0))
     file = ann.folder / "data.next.csv"

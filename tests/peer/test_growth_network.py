@@ -1,4 +1,4 @@
-"""Three real processes on this machine: one is given rows, and all come to the new value."""
+"""Three real processes on this machine: one gets rows, and all converge to the new value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(file: Path, rows: list[float]) -> Path:
 
 
 def mean_difference(rows: list[float]) -> float:
-    """Of all pairs of different rows."""
+    """Return the mean difference over all pairs of different rows."""
     return float(np.mean([abs(a - b) for a, b in itertools.combinations(rows, 2)]))
 
 
@@ -59,7 +59,7 @@ sys.exit(main(sys.argv[1]))
 
 
 def launched(home: Home) -> subprocess.Popen[bytes]:
-    """Start a peer that looks about ten times a second, and soon complains of silence."""
+    """Start a peer that checks ten times a second, and soon complains of silence."""
     return subprocess.Popen(
         [sys.executable, "-c", HASTY_PEER, str(home.folder)], stderr=subprocess.DEVNULL
     )
@@ -86,7 +86,7 @@ def test_rows_added_to_one_peer_reach_all(
     assert abs(new / old - 1) > 0.5
     processes = {name: launched(homes[name]) for name in ("a", "b")}
     try:
-        # c is given its rows before it has ever run, a while it runs.
+        # c gets its rows before its first start, and a while it runs.
         data = written(tmp_path / "c-more.csv", ADDED["c"])
         assert main(["peer", "add", str(homes["c"].folder), "--data", str(data)]) == 0
         assert "1 row will be added as soon as this peer is started" in capsys.readouterr().err

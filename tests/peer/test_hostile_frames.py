@@ -1,4 +1,4 @@
-"""Frames that no honest neighbor sends: refused, counted, and nothing else."""
+"""Frames that no honest neighbor sends are refused and counted, with no other effect."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ BAD_FRAMES: dict[str, dict[str, bytes]] = {
         "an answer to nothing": encode(Accept(FIRST, 99, GENUINE, MASS)),
     },
 }
-"""By what is counted of them."""
+"""Wrong frames, by the counter that they increase."""
 
 
 @pytest.mark.parametrize("is_asking", [False, True])
@@ -254,7 +254,7 @@ def test_a_member_that_is_no_neighbor_is_a_stranger() -> None:
 
 
 def test_a_record_of_no_member_is_rejected_durably() -> None:
-    """Silence would keep an honest neighbor that knows more members asking forever."""
+    """Without an answer, an honest neighbor that knows more members would ask forever."""
     victim = make_victim(is_asking=False)
     nodes = victim.state.nodes
     offer = encode(Offer(FIRST, 6, sealed_record(STRANGER, 0, FIRST, (1.0,)), MASS))
@@ -348,7 +348,7 @@ def test_a_growth_accepted_unsigned_is_noticed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_growth_is_carried_on_as_its_member_signed_it() -> None:
-    """Also when it is joined with an eviction that only this peer knows of."""
+    """This also holds if it is joined with an eviction that only this peer knows of."""
     victim = make_victim(is_asking=True)
     victim.receive(LOW, encode(sealed_notice(generation_name(1, ("x",)), ("x",), LOW)))
     _, *told = victim.receive(HIGH, grown_notice(*GROWN))
@@ -359,7 +359,7 @@ def test_a_growth_is_carried_on_as_its_member_signed_it() -> None:
 
 
 def test_a_member_can_only_grow() -> None:
-    """What was signed earlier and comes later takes nothing back, and changes nothing."""
+    """An older signature that arrives later changes nothing."""
     victim = make_victim(is_asking=False)
     victim.receive(HIGH, encode(notice_of_growth(HIGH, 2, 9)))
     before = victim.state
@@ -404,7 +404,7 @@ def test_rows_are_only_ever_added(own: tuple[tuple[float, ...], ...]) -> None:
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("loss", ["auc-logistic", "ranking-squared-hinge"])
 def test_a_huge_mass_leaves_no_number_that_is_none(loss: str) -> None:
-    """What a neighbor can lie about within the limits must not make models infinite."""
+    """Lies within the limits must not make models infinite."""
     chance = random.Random(0)
     rule = DualAveraging(as_loss(loss), 2, lambda z, gamma, _: -gamma * z, lambda t: 1.0, 0.5)
     own = ((0.5, 0.25, 1.0),)

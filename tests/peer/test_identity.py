@@ -94,11 +94,11 @@ def test_a_signature_is_by_this_key_for_this_text(tmp_path: Path) -> None:
     assert not is_signed(other.certificate, b"text", signature)
     assert not is_signed(identity.certificate, b"text", signature[:-1])
     assert not is_signed(identity.certificate, b"text", b"")
-    assert identity.sign(b"text") == signature  # nothing is drawn for it
+    assert identity.sign(b"text") == signature  # it needs no random numbers
 
 
 def test_nothing_comes_along_with_a_certificate(tmp_path: Path) -> None:
-    """TLS would trust a second one, and a broken one would keep the network from opening."""
+    """TLS would trust a second one, and a broken one would prevent the network from opening."""
     one, other = (Person(tmp_path, name).certificate for name in "ab")
     broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     assert id_of_certificate(f"\n{one}\n") == id_of_certificate(one)
@@ -240,7 +240,7 @@ def test_no_damage_to_a_certificate_goes_beyond_one_sentence(tmp_path: Path) -> 
 
 
 def test_a_certificate_signed_by_another_key_is_refused(tmp_path: Path) -> None:
-    """A neighbor could make one that tells a peer's own id, and a sealing key of its choice."""
+    """A neighbor could make one with a peer's id, and a sealing key of its own choice."""
     issuer = Person(tmp_path, "issuer")
     forged = Person(tmp_path, "forged", issuer=issuer)
     with pytest.raises(InputError, match="is not signed by its own key"):

@@ -101,7 +101,7 @@ def loaded(path: Path) -> State | None:
     return state
 
 
-# What is saved comes back
+# What is saved is loaded again
 
 
 def test_a_new_journal_holds_nothing_and_is_for_its_owner_only(path: Path) -> None:
@@ -251,14 +251,14 @@ def test_only_what_must_be_is_synced(path: Path) -> None:
 
 
 def test_macos_is_asked_to_wait_for_the_disk_itself(path: Path) -> None:
-    """Sqlite keeps these settings, which have an effect there only, on every system."""
+    """SQLite keeps these settings on every system, though they have an effect only there."""
     with opened(path) as journal:
         for setting in ("fullfsync", "checkpoint_fullfsync"):
             assert journal._base.execute(f"PRAGMA {setting}").fetchone() == (1,)
 
 
 def test_the_level_is_set_before_the_transaction_begins(path: Path) -> None:
-    # Inside of one, sqlite ignores it.
+    # SQLite ignores it inside of a transaction.
     with opened(path) as journal:
         journal.save(Save(some_state(), sync=False, everything=True))
         told: list[str] = []
@@ -278,7 +278,7 @@ def test_power_safety_can_be_traded_for_speed(path: Path) -> None:
 def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Cut the log anywhere behind the last sync: what is left is one of the states since."""
+    """The log is cut anywhere after the last sync: what remains is one of the states since."""
     state, states, notes = some_state(2), [], list[bytes]()
     log = Path(f"{path}-wal")
     with opened(path) as journal:
@@ -294,7 +294,7 @@ def test_a_power_failure_keeps_a_prefix_with_all_that_was_synced(
     assert synced < len(content)
     monkeypatch.setattr(witness, "_running_system", lambda: b"started anew".ljust(16))
     found = []
-    # Of the witness any version may be on the disk, whatever there is of the log.
+    # Any version of the witness may be on the disk, with any part of the log.
     for length, note in product(range(synced, len(content) + 1, 997), (*notes[::3], notes[-1])):
         copy = tmp_path / "copy.sqlite"
         for old in tmp_path.glob("copy.sqlite*"):

@@ -1,4 +1,4 @@
-"""A journal's file: what is wrong with it, and what may be shown of it."""
+"""A journal's file: how damage is refused, and what readers may show of it."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_database_of_another_version_is_refused_and_left_alone(
 
 
 def test_not_even_the_log_of_a_newer_database_is_touched(path: Path, tmp_path: Path) -> None:
-    """Whoever closes a database last writes its log back, unless it was opened for reading."""
+    """The last process that closes a database writes its log back, unless it only reads."""
     copy = tmp_path / "copy.sqlite"
     with opened(path) as journal:
         journal.save(Save(some_state(), sync=True, everything=True))
@@ -171,7 +171,7 @@ def test_a_full_disk_is_told_and_loses_nothing(path: Path) -> None:
         large = tuple(Node(record("bob", row), (1.0,) * 6, ()) for row in range(2000))
         with pytest.raises(InputError, match=r"The disk is full: .* intact, so free some space"):
             journal.save(Save(replace(state, nodes=large, seq=50), sync=True, everything=True))
-        # The peer's memory is ahead of its disk now: nothing of it may be written any more.
+        # The peer's memory is now ahead of its disk: nothing of it may be written any longer.
         with pytest.raises(InputError, match="The disk is full"):
             journal.save(Save(replace(state, seq=51), sync=True))
     assert loaded(path) == state

@@ -1,4 +1,4 @@
-"""Kinds of run: each is a type, and what is said beside a key holds wherever it is read."""
+"""Kinds of run: each is a type, and what is declared for a key holds wherever it is read."""
 
 from __future__ import annotations
 

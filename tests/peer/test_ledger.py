@@ -20,7 +20,7 @@ ROWS = ((1.0,), (2.0,), (2.0,), (3.5,))
 
 
 class Counted:
-    """Draws numbers that never repeat, so that a report that is drawn again is noticed."""
+    """Draws numbers that never repeat, so that a redrawn report is detected."""
 
     def __init__(self, start: int = 0) -> None:
         self._next = itertools.count(start)
@@ -94,7 +94,7 @@ def test_tenths_add_up_to_what_people_think(path: Path) -> None:
 
 def test_only_rows_that_would_exceed_the_cap_matter(path: Path) -> None:
     reports_of(path, ROWS[:1], declared(Counted()))
-    reports_of(path, ROWS[1:], declared(Counted(), "second"))  # these have spent nothing yet
+    reports_of(path, ROWS[1:], declared(Counted(), "second"))  # these have not spent anything yet
     assert account_of(path).spent == 1
     with pytest.raises(InputError, match="have spent 1 of a privacy budget of 1"):
         reports_of(path, ROWS, declared(Counted(), "second"))

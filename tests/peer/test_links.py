@@ -1,4 +1,4 @@
-"""Links that ring at rates of their own, agreed on in the specification."""
+"""Links that ring at their own rates, which the specification fixes."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_peers_exchange_as_often_as_their_links_weigh() -> None:
     world.run(seconds)
     made = {name: world.state(name).exchanges for name in world.names}
     for link, weight in _weights().items():
-        # What two members made together is what they made less what the third made.
+        # Exchanges of two members together are theirs minus those of the third.
         together = sum(made[name] if name in link else -made[name] for name in made) / 2
         due = weight * rate * seconds
         assert together == pytest.approx(due, abs=3 * due**0.5)
@@ -128,7 +128,7 @@ def test_links_of_members_that_are_not_neighbors_are_noticed(tmp_path: Path) -> 
         parts.close()
         found.append(parts.problems)
     assert found[0][0].startswith("links names 'ann cy', who are not neighbors: let them join")
-    assert not found[1]  # bob cannot know
+    assert not found[1]  # bob cannot know this
     swarm = LINKS.replace("ann", "peer-01").replace("bob", "peer-02").replace("cy", "peer-03")
     with pytest.raises(InputError, match="links names 'peer-01 peer-03', who are not neighbors"):
         make_plan(swarm, ((1.0,), (2.0,), (3.0,)), pg.graphs.path(3), 3, seed=0)

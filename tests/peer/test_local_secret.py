@@ -1,4 +1,4 @@
-"""The secret by which a machine knows rows again."""
+"""The secret by which a machine recognizes rows."""
 
 from __future__ import annotations
 

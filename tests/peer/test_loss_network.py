@@ -1,4 +1,4 @@
-"""Three real processes on this machine: one is killed, and the other two go on without it."""
+"""Three real processes on this machine: one is killed, and the other two continue without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of members: what it refuses; and the invitations by which peers get on it."""
+"""The list of members and what it refuses, and the invitations that add peers to it."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ Ann
 @pytest.mark.parametrize("mark", ["", "> ", ">", ">> > ", "| ", '"'])
 @pytest.mark.parametrize("width", [10_000, 76])
 def test_it_is_found_in_a_mail(tmp_path: Path, text: str, mark: str, width: int) -> None:
-    """Quoted, between words that are letters as it is, and with broken lines."""
+    """It may be quoted, between words that look like it, and with broken lines."""
     lines = [text[at : at + width] for at in range(0, len(text), width)]
     mail = MAIL.format(prefix=PREFIX, quoted="\n".join(mark + line for line in lines))
     (tmp_path / "mail.txt").write_text(mail)

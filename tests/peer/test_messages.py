@@ -1,4 +1,4 @@
-"""Messages and records: they come out as they went in, and only what is sound passes."""
+"""Messages and records: decoding reverses encoding, and only valid ones are accepted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAMES = st.one_of(st.just(FIRST_GENERATION), st.text("0123456789abcdef", min_siz
 """Names of generations."""
 POSITIVE = st.integers(1, _LARGEST_NUMBER)
 TEXT = st.text('a\0\n"\\\x7f\xe9\u0301\u4e2d\uffff\U0001f600', max_size=70)
-"""One character of each length and kind: a table of all of Unicode takes seconds to make."""
+"""Texts with one character of each length and kind, as a table of Unicode takes seconds to make."""
 NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=5).map(tuple)
 RECORDS = st.builds(Record, TEXT, st.integers(0, 1 << 40), NAMES, NUMBERS, st.binary(max_size=64))
 GROWTHS = st.builds(Growth, TEXT, WHOLE, WHOLE, st.binary(max_size=64))
@@ -134,7 +134,7 @@ KNOWN_VERSIONS = {5: "698e904fecad7661"}
 
 
 def test_what_is_sent_in_another_way_has_another_version() -> None:
-    """Else peers of two versions would agree, and each refuse half of what the other says."""
+    """Otherwise peers of two versions would agree, and refuse half of each other's messages."""
     record = Record("origin", 3, LATER, (1.5, -2.0), b"s" * 64)
     notice = Notice(LATER, ("gone",), "announcer", b"s" * 64, (Growth("more", 1, 2, b"s" * 64),))
     messages: list[AnyMessage] = [

@@ -107,7 +107,7 @@ def test_metrics_hold_before_there_is_any(served: Served) -> None:
 
 
 def test_the_status_holds_no_more_than_the_metrics(served: Served) -> None:
-    """And no less: every number of one is in the other, and so is every name."""
+    """It also holds no less: each has every number and every name of the other."""
     code, text = served.get("/status.json")
     numbers, names = set[float](), set[str]()
 
@@ -170,7 +170,7 @@ def test_a_place_has_a_port(place: str) -> None:
 
 
 def test_other_machines_are_served_if_the_operator_says_so(served: Served) -> None:
-    """By whatever name they know this one."""
+    """They may use any name for this machine."""
     server = MetricsServer("0.0.0.0:0", lambda: served.status)
     try:
         assert server.is_for_all and not served.server.is_for_all
@@ -190,7 +190,7 @@ def connected(served: Served, sent: bytes = b"") -> socket.socket:
 def test_a_slow_client_is_disconnected_in_time(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each byte comes long before a timeout of the socket; the request as a whole does not."""
+    """Each byte arrives before a timeout of the socket, but not the whole request."""
     monkeypatch.setattr(metrics, "_LONGEST_REQUEST", 0.5)
 
     def drip(client: socket.socket) -> bool:

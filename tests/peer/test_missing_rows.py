@@ -1,4 +1,4 @@
-"""Rows with a missing entry are left out at home, the same ones whenever the file is read."""
+"""Rows with a missing entry are left out locally, the same ones whenever the file is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROWS = 48
 
 
 def write(file: Path, gaps: dict[int, str], filled: str = "") -> Path:
-    """Write rows, in which these lines lack the entry of a column, or have another."""
+    """Write rows; in these lines the entry of a column is missing or replaced."""
     rng, lines = np.random.default_rng(2), ["age,risk,died,sex"]
     for k in range(ROWS):
         entries = {

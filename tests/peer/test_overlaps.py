@@ -1,4 +1,4 @@
-"""Every way to release a column twice that was tried by hand, and which are found."""
+"""Ways to release a column twice, and which of them are detected."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_whole_numbers_are_the_same_ids_with_a_decimal_point(data: Path) -> None
 
 
 def test_other_people_are_not_refused(data: Path) -> None:
-    """Whatever the law and the decimals, in two files of different people."""
+    """The files are of different people, with any law and number of decimals."""
     rng = np.random.default_rng(3)
     laws: list[Callable[[int], FloatArray]] = [
         rng.random,
@@ -129,12 +129,12 @@ def test_columns_of_few_values_count_by_source_and_name(data: Path) -> None:
     (found,) = find_releases(registers_of(data), Snapshot(data, {"age": other}))
     assert (found.columns, found.rows) == (("age",), None)
     assert found.refusal().startswith("Column 'age' of these rows went out on")
-    assert "--id" not in found.refusal()  # which tells nothing apart that was noted without
+    assert "--id" not in found.refusal()  # ids do not help for rows released without
     elsewhere = data.with_name("b.csv")
-    assert count(Snapshot(elsewhere, {"years": age[::-1]})) == [1000]  # a whole copy
+    assert count(Snapshot(elsewhere, {"years": age[::-1]})) == [1000]  # a complete copy
     assert count(Snapshot(elsewhere, {"age": age[1:]})) == []
     assert count(Snapshot(data, {"weight": other})) == []
-    # Beside a column that tells the rows, it is as far away as they are, or as near.
+    # With a column that identifies rows, files are as different, or as similar, as their rows.
     long = np.random.default_rng(4).random((2, 1000))
     data = data.with_name("c.csv")
     age = np.random.default_rng(3).integers(20, 90, 1000).astype(float)
@@ -213,7 +213,7 @@ def ages(seed: int, size: int = 400) -> FloatArray:
 
 
 def test_whole_lines_find_rows_that_columns_cannot(data: Path) -> None:
-    """Ages of the next export, in another file, with ten rows more or one less."""
+    """The ages of the next export are in another file, with ten rows more or one less."""
     old, lines = ages(1), [f"{k} {k % 7}" for k in range(1000)]
     note(Snapshot(data, {"age": old}, lines=[Entries.of(lines[:400])]))
     elsewhere = data.with_name("b.csv")
@@ -226,7 +226,7 @@ def test_whole_lines_find_rows_that_columns_cannot(data: Path) -> None:
 
 @pytest.mark.parametrize("kinds", [3, 200, 20_000, 10**7])
 def test_lines_of_other_people_are_not_refused(data: Path, kinds: int) -> None:
-    """However often two people have the same line."""
+    """This holds however often two people have the same line."""
 
     def name(lines: list[str]) -> NamedColumn:
         columns = [Entries.of([one[:3] for one in lines]), Entries.of([one[3:] for one in lines])]
@@ -249,7 +249,7 @@ def test_lines_of_other_people_are_not_refused(data: Path, kinds: int) -> None:
 def test_other_columns_of_nearly_the_same_rows_are_refused(
     data: Path, missing: int, is_refused: bool
 ) -> None:
-    """Class totals of two tables tell of the one person who is in one of them alone."""
+    """Class totals of two tables reveal the one person who is in only one of them."""
     ids = [f"P{k}" for k in range(ROWS)]
     note(snapshot(data, ids=ids))
     given = snapshot(data.with_name("b.csv"), OTHERS[missing:], "crp", ids=ids[missing:])

@@ -1,4 +1,4 @@
-"""Check the checker: each defect that is planted must be noticed, within a few hundred seeds."""
+"""Check the checker: each planted defect must be detected within a few hundred seeds."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ RARE: dict[str, tuple[Script, tuple[Kill, Kill]]] = {
         (Kill(A, 7, None), Kill(A, 8, 1)),
     ),
 }
-"""Takes two kills in the right places: some hundred seeds, or the sweep of a script.
+"""Defects that need two kills in the right places: hundreds of seeds, or the sweep of a script.
 
-The kills are those the sweep found last; where they no longer break anything, it searches anew."""
+The kills are those that the sweep found last; if they no longer break anything, it searches
+again."""
 FIRST_SEEDS = {"of two growths of a member the smaller counts": 227}
-"""Where searches begin that take long from 0."""
+"""Seeds at which searches begin that would take long from 0."""
 
 
 def caught_by(defect: Defect, first: int) -> int | None:
-    """The first seed whose schedule breaks with the defect."""
+    """Return the first seed whose schedule fails with the defect."""
     for seed in range(first, first + MOST_SEEDS):
         try:
             run_schedule(seed, defect)
@@ -51,5 +52,5 @@ def test_a_rare_defect_is_noticed_by_the_sweep(name: str) -> None:
 
 
 def test_no_defect_is_lost() -> None:
-    """Two of the same name would be one."""
+    """Two with the same name would count as one."""
     assert len(DEFECTS) == 35

@@ -32,7 +32,7 @@ from tests.peer.homes import GINI
 
 ROOT = Path(__file__).parents[2]
 PRIVATE = GINI + "[privacy]\nepsilon = 1\nbins = 200\n"
-"""So many bins that two draws are hardly ever equal."""
+"""A specification with enough bins that two draws are hardly ever equal."""
 RAW = [41.738291, 87.190273, 41.738291, 13.579246, 66.420917, 5.5129083]
 
 
@@ -53,7 +53,7 @@ def made(folder: Path, name: str = "ann", **more: Any) -> Home:
 
 
 def traces(value: float) -> list[bytes]:
-    """A value as text, and as the eight bytes of it in either order."""
+    """Return a value as text, and as its eight bytes in either order."""
     return [repr(value).encode()[:7], struct.pack("<d", value), struct.pack(">d", value)]
 
 
@@ -116,7 +116,7 @@ def test_classes_in_another_order_are_the_same_observations(tmp_path: Path) -> N
 
 
 def test_classes_that_are_numbers_are_the_same_observations_in_words(tmp_path: Path) -> None:
-    """Otherwise each kind of specification would have a budget of its own for the same rows."""
+    """Otherwise each kind of specification would have a separate budget for the same rows."""
     numbers = """
     algorithm.name = "exchange"
     kernel = "auc"
@@ -252,14 +252,14 @@ def test_a_crash_anywhere_never_makes_two_reports_of_a_row(tmp_path: Path) -> No
             ["lost", "peer", "rows.csv", "rows.csv.ledger", "spec.toml"],
         )
     kinds = {(one["ledger"] is None, one["folder"] is None) for one in told}
-    assert kinds == {(True, True), (False, True), (False, False)}  # all stages were met
+    assert kinds == {(True, True), (False, True), (False, False)}  # all stages occurred
     drawn = {tuple(one["again"]) for one in told}
-    assert len(drawn) == len(told)  # attempts have nothing to do with each other
+    assert len(drawn) == len(told)  # attempts are independent
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells names of open files")
 def test_a_loss_of_power_undoes_nothing_that_was_used(tmp_path: Path) -> None:
-    """The ledger, its name and its folder are on the disk before the first trace of a peer."""
+    """The ledger, its name and its folder are on the disk before any trace of a peer."""
     written(tmp_path)
     (line,) = program("trace", tmp_path)
     calls = json.loads(line)
@@ -273,7 +273,7 @@ def test_a_loss_of_power_undoes_nothing_that_was_used(tmp_path: Path) -> None:
     ]
     assert order == sorted(order)
     shutil.rmtree(tmp_path / "peer")
-    (line,) = program("trace", tmp_path)  # what was found there is made sure of too
+    (line,) = program("trace", tmp_path)  # a ledger that was already there is synced too
     calls = json.loads(line)
     assert calls.index(f"fsync {ledger}") < next(
         k for k, call in enumerate(calls) if "/.peer." in call
@@ -293,12 +293,12 @@ def test_rows_that_are_added_are_reported_once_too(tmp_path: Path) -> None:
     added = read_copy(asked.file, home.read_spec())
     assert added[: len(RAW)] == first
     assert len(accounts(home)) == 2 and (tmp_path / "more.csv.ledger").exists()
-    asked.file.unlink()  # as if it had been lost: the same rows are not reported again
+    asked.file.unlink()  # as if it were lost: the same rows are not reported again
     request_growth(home, more)
     assert read_copy(asked.file, home.read_spec()) == added
 
 
-# What would report a row anew, or show it
+# What would report a row again, or reveal it
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_a_forgotten_ledger_option_is_noticed(tmp_path: Path) -> None:
     made(tmp_path, ledger=tmp_path / "kept.ledger")
     with pytest.raises(InputError, match=r"kept.ledger, which knows .* of these .* rows"):
         made(tmp_path, "bob")
-    made(tmp_path, "bob", ledger=tmp_path / "rows.csv.ledger")  # as the sentence says
+    made(tmp_path, "bob", ledger=tmp_path / "rows.csv.ledger")  # as the message says
 
 
 def test_rows_are_not_added_by_a_ledger_that_is_gone(tmp_path: Path) -> None:

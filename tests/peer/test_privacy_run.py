@@ -31,7 +31,7 @@ PRIVATE_AUC = AUC + "[privacy]\nepsilon = 4\nbins = 3\nclasses = [0, 1]\n"
 
 
 def debiased_value(spec: Spec, homes: list[Home]) -> float:
-    """The statistic over all reports, pair by pair."""
+    """Return the statistic over all reports, pair by pair."""
     kernel = debiased_kernel_of(spec)
     reports = np.array([row for home in homes for row in home.read_rows()])
     n = len(reports)
@@ -46,14 +46,14 @@ def debiased_value(spec: Spec, homes: list[Home]) -> float:
 
 
 def naive_value(spec: Spec, homes: list[Home]) -> float:
-    """What comes out if a report is paired with itself as with another's."""
+    """Return the statistic if a report is paired with itself as with any other."""
     kernel = debiased_kernel_of(spec)
     flat = kernel.mechanism.flat([row for home in homes for row in home.read_rows()])
     return spec.value(kernel.tables[:, flat][:, :, flat].mean(axis=(1, 2)))
 
 
 def spread_of_reports(spec: Spec, homes: list[Home]) -> float:
-    """The standard error of the statistic over reports, by what each of them adds."""
+    """Return the standard error of the statistic over reports, from their influences."""
     kernel = debiased_kernel_of(spec)
     reports = np.array([row for home in homes for row in home.read_rows()])
     n = len(reports)
@@ -97,7 +97,7 @@ def test_two_peers_find_the_value_of_the_reports(
             errors = errors_of(seen.context, seen.state, None, seen.members.names())
         total = population_error(seen.context, seen.state, readout_of(seen.context, seen.state))
         assert total is not None
-        # Reports are drawn anew each time, and two thousand exchanges tell their spread roughly.
+        # Reports are redrawn each time, and two thousand exchanges show their spread roughly.
         assert total == pytest.approx(spread_of_reports(spec, homes), rel=0.25)
         assert errors.privacy_error is not None and errors.sampling_interval is not None
         rest = total**2 - errors.privacy_error**2
@@ -148,11 +148,11 @@ def test_three_real_peers_find_the_auc_of_the_reports(
             assert not any(repr(one).encode() in content for one in score.tolist()), file
 
 
-# How much noise reports bring
+# The noise of reports
 
 
 def spread_of(spec: Spec, cells: np.ndarray[tuple[int], np.dtype[np.int64]], n: int) -> float:
-    """The standard error of the debiased statistic of given cells, by simulation."""
+    """Return the standard error of the debiased statistic of given cells, by simulation."""
     kernel = debiased_kernel_of(spec)
     mechanism, chance = kernel.mechanism, np.random.default_rng(11)
     counts = draw_counts(mechanism, mechanism.representatives[cells], chance)
@@ -174,7 +174,7 @@ def draw_counts(
 
 
 def test_two_peers_learn_a_model_from_reports(tmp_path: Path) -> None:
-    """As a plain loop over all pairs of reports does, with the same regularization."""
+    """A plain loop over all pairs of reports gives the same, with the same regularization."""
     text = """
 algorithm.name = "exchange"
 loss = "auc-logistic"
@@ -217,7 +217,7 @@ classes = [0, 1]
 
 
 def minimizer(spec: Spec, homes: list[Home]) -> float:
-    """Where the mean debiased gradient and that of the penalty cancel, by bisection."""
+    """Return where the mean debiased gradient and that of the penalty cancel, by bisection."""
     loss, learning = spec.debiased, spec.learning
     assert isinstance(loss, DebiasedLoss) and learning is not None
     l2 = learning.l2 or 0.0

@@ -55,7 +55,7 @@ SAME = [
     PRIVATE.replace("bins = 4", "bins = [4]"),
     PRIVATE.replace("epsilon = 1", "epsilon = 1.0") + 'rounding = "BINS"\n',
     PRIVATE + "together = true\n",
-    PRIVATE + "together = false\n",  # of one column there is nothing to share
+    PRIVATE + "together = false\n",  # with one column there is nothing to share
 ]
 
 
@@ -182,7 +182,7 @@ CASES = {
 
 
 def chances(spec: Spec) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """P(report | cell) for all cells, from the definition of randomized response."""
+    """Return P(report | cell) for all cells, from the definition of randomized response."""
     assert spec.privacy is not None
     sizes = [int(high) + 1 for _, high in spec.limits]
     groups = [int(np.prod(sizes))] if spec.privacy.together else sizes
@@ -234,7 +234,7 @@ def test_what_a_pair_adds_is_right_on_average(name: str, target: str, mixing: st
 def test_the_naive_own_pair_would_be_wrong() -> None:
     spec = parse_spec(PRIVATE)
     chance, table = chances(spec), debiased_kernel_of(spec).tables[0]
-    naive = chance @ np.diagonal(table)  # of a report with itself, as if it were another's
+    naive = chance @ np.diagonal(table)  # a report with itself, as if it were another one
     assert np.abs(naive).min() > 10.0  # although |x - x| = 0
 
 
@@ -256,7 +256,7 @@ PRIVATE_LOSS = LOSS + "[privacy]\nepsilon = 3\nbins = 3\nclasses = [0, 1]\n"
 
 @pytest.mark.parametrize("together", ["true", "false"])
 def test_a_step_of_learning_is_right_on_average(together: str) -> None:
-    """With a fixed model, the accumulated gradient's expectation is that at the cells."""
+    """With a fixed model, the expectation of the accumulated gradient is that at the cells."""
     spec = parse_reports(PRIVATE_LOSS + f"together = {together}\n")
     rule, plain = rule_for(spec, 1, 1), rule_for(parse_spec(LOSS), 1, 1)
     cells = [*itertools.product(range(3), range(3), range(2))]

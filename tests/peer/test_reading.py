@@ -1,4 +1,4 @@
-"""Peers as seen from outside: by their folders, by their metrics, and again and again."""
+"""Peers as seen from outside: by their folders, by their metrics, and repeatedly."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_port_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask_server(content: bytes) -> PeerReading:
-    """Read a peer whose server answers this to everything; nothing for an error."""
+    """Read a peer whose server answers every request with this; no content stands for an error."""
 
     class Server(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -199,7 +199,7 @@ def ask_server(content: bytes) -> PeerReading:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -226,7 +226,7 @@ def test_counts_that_are_no_numbers(count: str) -> None:
     assert ask_server(f'{{"exchanges": {count}, {known}}}'.encode()).state == "unclear"
 
 
-# All peers, again and again
+# All peers, repeatedly
 
 
 def read_by(*peers: Scripted) -> SwarmReader:
@@ -249,7 +249,7 @@ def test_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = [swarm.read() for _ in range(20)]
     assert readings[0].rate == 0.0  # nothing to compare with
     assert readings[-1].peers[0].rate == pytest.approx(5.0)
-    assert readings[-1].rate == pytest.approx(5.0)  # two peers make each exchange
+    assert readings[-1].rate == pytest.approx(5.0)  # each exchange is counted by two peers
     assert readings[-1].exchanges == 190
 
 
@@ -264,13 +264,13 @@ def test_what_was_told_is_known_while_a_peer_is_down() -> None:
 def test_evicted_by_those_of_the_latest_generation(named: str) -> None:
     peers = [
         Scripted("a", [told(1, generation=2, evicted=(named,))], "id-a"),
-        Scripted("b", [told(1, 9.0, evicted=("c",))], "id-b"),  # what it says counts no more
+        Scripted("b", [told(1, 9.0, evicted=("c",))], "id-b"),  # its values no longer count
         Scripted("c", [told(1, 3.0, generation=2, evicted=(named,))], "id-c"),
     ]
     seen = read_by(*peers).read()
     assert [peer.state for peer in seen.peers] == ["up", "evicted", "up"]
     assert seen.generation == 2
-    assert seen.median() == 2.0  # the median of those that are left
+    assert seen.median() == 2.0  # the median of the remaining ones
 
 
 def test_names_are_cut() -> None:

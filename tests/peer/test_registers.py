@@ -1,4 +1,4 @@
-"""The files of the register: links, damage, crashes, and two at once."""
+"""The files of the register: links, damage, crashes, and concurrent writers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_paths_are_known_by_a_secret_of_each_register(data: Path) -> None:
             sources += [one.releases[0].source for one in registers.values()]
         for place in registers_of(data):
             place.unlink()
-    assert len(sources) == 4 and len(set(sources)) == 2  # the two begin with one secret
+    assert len(sources) == 4 and len(set(sources)) == 2  # both begin with the same secret
 
 
 def test_links_and_folders_lead_to_one_register(
@@ -73,9 +73,9 @@ def test_a_missing_register_is_refused(data: Path) -> None:
     places = beside, own = registers_of(data)
     prepare(snapshot(data))
     beside.unlink()
-    assert check_release(places, snapshot(data, OTHERS)) == []  # nothing was told yet
+    assert check_release(places, snapshot(data, OTHERS)) == []  # nothing was released yet
     key = note(snapshot(data))
-    tell_release((beside, own.with_name("away")), key, "table")  # one of them is enough
+    tell_release((beside, own.with_name("away")), key, "table")  # one of them suffices
     beside.unlink()
     with pytest.raises(InputError, match=rf"no register of releases {beside} any more"):
         check_release(places, snapshot(data, OTHERS))
@@ -113,7 +113,7 @@ def test_a_newer_register_is_refused(data: Path) -> None:
 
 
 def _end_before(last: int, act: Callable[[], object]) -> int:
-    """Let a process end before its last write to the disk; return how it ended."""
+    """Let a process end before its last write to the disk; return its exit code."""
     child = os.fork()
     if child == 0:
         left = iter(range(last))
@@ -141,7 +141,7 @@ def test_a_crash_anywhere_leaves_registers_that_go_on(data: Path) -> None:
     while not codes or codes[-1] == 9:
         key = prepare(snapshot(data))
         codes.append(_end_before(len(codes), lambda key=key: tell_release(places, key)))  # type: ignore[misc]
-        if codes[-1] == 0:  # it would have told the bit
+        if codes[-1] == 0:  # it would have revealed the bit
             with pytest.raises(InputError, match="others can subtract"):
                 prepare(snapshot(data), "second")
         tell_release(places, key)
@@ -155,7 +155,7 @@ def test_a_crash_anywhere_leaves_registers_that_go_on(data: Path) -> None:
 
 
 def test_it_is_on_the_disk_before_it_returns(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The content before the name, the name before it is used; and again after a restart."""
+    """Content is synced before the name, and the name before it is used; also after a restart."""
     key, calls = prepare(snapshot(data)), list[str]()
     for module, name in ((os, "replace"), (files, "sync"), (files, "sync_descriptor")):
         usual = getattr(module, name)

@@ -1,4 +1,4 @@
-"""Real sessions by a relay on 127.0.0.1: what it passes on, and to whom."""
+"""Real sessions through a relay on 127.0.0.1: what it passes on, and to whom."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_frames_pass_between_all(meeting: Meeting) -> None:
 def test_the_relay_may_come_late_and_be_gone_for_a_while(meeting: Meeting) -> None:
     a, b, _ = meeting.people
     with meeting.join(a) as (link_a, heard_a), meeting.join(b) as (link_b, heard_b):
-        link_a.send(b.id, bytes(1 << 20))  # too long to wait
+        link_a.send(b.id, bytes(1 << 20))  # too long to wait for
         link_a.send(b.id, b"early")  # it waits until there are keys
         assert link_a.counts()[Event.FRAME_NOT_SENT] == 1
         with meeting.open():
@@ -74,7 +74,7 @@ def test_who_starts_again_is_heard_again(meeting: Meeting) -> None:
         with meeting.join(b) as (link_b, heard_b):
             link_a.send(b.id, b"x")
             assert until(lambda: heard_b.frames == [(a.id, b"x")])
-            # One who was evicted has no keys any more, nor is anything said to it.
+            # An evicted member no longer has keys, and nothing is sent to it.
             link_a.reopen([])
             assert until(lambda: link_b.connected() == set())
             link_a.send(b.id, b"nobody is left")
@@ -90,7 +90,7 @@ def test_a_frame_too_long_is_refused_and_the_link_goes_on(
         site = dataclasses.replace(site_of(b, [a]), longest_frame=1_000)
         link = RelayLink(site, b.identity, heard, meeting.relay)
         assert until(lambda: heard.frames, lambda: link_a.send(b.id, b"x"))
-        link_a.send(b.id, b"x" * 66_000)  # Zenoh itself refuses it
+        link_a.send(b.id, b"x" * 66_000)  # Zenoh itself refuses this
         heard.frames.clear()
         assert until(lambda: (a.id, b"y") in heard.frames, lambda: link_a.send(b.id, b"y"))
         link.close()
@@ -147,7 +147,7 @@ def test_a_member_says_nothing_in_anothers_name(meeting: Meeting) -> None:
         before = link_a.counts()
         keep_trying(lambda: session.put(key_between(b.id, a.id), bytes(65_536)))
         assert link_a.counts()[Event.FRAME_NOT_SEALED] == before[Event.FRAME_NOT_SEALED]
-        # In its own name it may say it, and is told apart by the seal.
+        # It may say this in its own name, and the seal shows who it is.
         refused = Event.FRAME_NOT_SEALED
         assert until(
             lambda: link_a.counts()[refused] > before[refused],
@@ -224,7 +224,7 @@ def test_an_expired_certificate_does_not_get_in(
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="it takes openssl")
 def test_a_router_set_up_by_hand_is_a_relay(tmp_path: Path, people: Callable[..., Person]) -> None:
-    """As the operating guide says: its commands, and the configuration that it shows."""
+    """The commands and the configuration are those of the operating guide."""
     names = ("clinic-a", "clinic-b", "clinic-c")
     a, b, _ = everybody = [people(name) for name in names]
     folder, place = tmp_path / "relay", free_address()
@@ -286,7 +286,7 @@ def test_a_damaged_file_of_a_relay_is_refused(
 
 
 def test_an_authority_is_not_taken_for_a_relay(tmp_path: Path) -> None:
-    """As openssl makes certificates unless it is told otherwise: it could vouch for others."""
+    """OpenSSL makes such certificates by default: their owner could vouch for others."""
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding

@@ -1,4 +1,4 @@
-"""What a relay can do to the frames that it passes on: stop them, and nothing else."""
+"""A relay can stop the frames that it passes on, and do nothing else to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FUZZED = 100_000
 
 
 class Holder:
-    """A member: its key, and its conversation with each other."""
+    """A member: its key, and its conversation with each other member."""
 
     def __init__(self, name: str) -> None:
         self.name, self.key = name, Ed25519PrivateKey.generate()
@@ -38,7 +38,7 @@ class Holder:
         return True
 
     def start(self, other: Holder) -> SealedPair:
-        """Begin as a process does."""
+        """Begin as a new process does."""
         return SealedPair(self.name, other.name, self.key.sign, other.has_signed)
 
 
@@ -48,7 +48,7 @@ def holders() -> tuple[Holder, Holder, Holder]:
 
 
 def pass_on(one: SealedPair, other: SealedPair, content: bytes) -> list[bytes]:
-    """Pass something on from one to the other, and all answers; return all that was said."""
+    """Pass something on from one to the other, and all answers; return all messages."""
     said = [content]
     for receiver in (other, one) * 5:
         answer = receiver.receive(said[-1]).answer
@@ -84,7 +84,7 @@ def test_three_hellos_give_keys_for_both_ways(holders: tuple[Holder, Holder, Hol
     for frame in (b"", b"x", b"x" * 100_000):
         assert frames(b, sealed(a, frame)) == [frame]
         assert frames(a, sealed(b, frame)) == [frame]
-    # A settled pair has nothing more to say.
+    # A settled pair has no more messages to send.
     assert b.receive(said[-1]) == Received()
 
 
@@ -111,7 +111,7 @@ def test_lengths_are_powers_of_two(holders: tuple[Holder, Holder, Holder]) -> No
 
 
 def test_a_frame_is_what_the_description_says(holders: tuple[Holder, Holder, Holder]) -> None:
-    """Opened by hand, from the key that one side has drawn."""
+    """It is opened by hand, with the key that one side has drawn."""
     first, second = holders[:2]
     a, b = first.start(second), second.start(first)
     drawn = a._key
@@ -140,7 +140,7 @@ def test_each_frame_counts_once_and_may_be_overtaken(
     assert [frames(b, sent[one]) for one in order] == [[b"%d" % one] for one in order]
     for one in order:
         assert b.receive(sent[one]) == Received(refusal=Event.FRAME_NOT_SEALED)
-    # Those that were overtaken by more than the window count as repeated.
+    # Frames that were overtaken by more than the window count as repeated.
     assert frames(b, sent[36]) == [b"36"] and frames(b, sent[35]) == []
 
 
@@ -165,7 +165,7 @@ def test_own_frames_sent_back_are_refused(holders: tuple[Holder, Holder, Holder]
 
 
 def test_a_relay_cannot_stand_in_the_middle(holders: tuple[Holder, Holder, Holder]) -> None:
-    """It puts keys of its own in place of those offered."""
+    """It replaces the offered keys by its own."""
     a, b, c = holders
     here, there, middle = a.start(b), b.start(a), c.start(a)
     hello = there.hello()
@@ -179,13 +179,13 @@ def test_a_restarted_member_gets_new_keys(holders: tuple[Holder, Holder, Holder]
     early, late = sealed(before, b"early"), sealed(before, b"late")
     assert frames(a, early) == [b"early"]
     b = holders[1].start(holders[0])
-    # It does not know the keys of before, and says so.
+    # It does not know the former keys, and says so.
     received = b.receive(sealed(a, b"lost"))
     assert received.frame is None and received.refusal is Event.FRAME_NOT_SEALED
     assert received.answer is not None
     pass_on(b, a, received.answer)
     assert frames(b, sealed(a, b"x")) == [b"x"] and frames(a, sealed(b, b"y")) == [b"y"]
-    # What was under way arrives, and what had arrived does not do so again.
+    # Frames in transit arrive, and frames that have arrived do not arrive again.
     assert frames(a, late) == [b"late"]
     assert frames(a, early) == frames(a, late) == []
     later = holders[1].start(holders[0])
@@ -229,7 +229,7 @@ def test_another_version_is_known_for_certain(
 
 
 def spliced(chance: random.Random, genuine: list[bytes]) -> bytes:
-    """Return something like what was sent, changed in one of the ways that there are."""
+    """Return a variant of what was sent, changed in one of several ways."""
     one, other = chance.choices(genuine, k=2)
     match chance.randrange(6):
         case 0:
@@ -262,7 +262,7 @@ def test_nothing_that_was_changed_is_accepted(
         for number in range(100)
         for content in (sealed(a, b"%d" % number), sealed(b, b"x"), a.hello(), b.hello())
     ]
-    genuine += pass_on(a, b, a.hello())  # so that half of them are of the keys before
+    genuine += pass_on(a, b, a.hello())  # so that half of them have the former keys
     known, refusals = set(genuine), set[Event]()
     session = b._session
     for _ in range(FUZZED):
@@ -278,7 +278,7 @@ def test_nothing_that_was_changed_is_accepted(
 
 
 class Network:
-    """Two members that say things by a relay that loses, repeats and delays them."""
+    """Two members that send messages through a relay that loses, repeats and delays them."""
 
     def __init__(self, chance: random.Random, holders: tuple[Holder, Holder, Holder]) -> None:
         self.chance, self.holders = chance, holders[:2]
@@ -292,7 +292,7 @@ class Network:
         return self.holders[who].start(self.holders[1 - who])
 
     def step(self) -> None:
-        """Let anything happen."""
+        """Let one random event happen."""
         who = self.chance.randrange(2)
         match self.chance.choices(("send", "hello", "restart", "deliver"), (6, 2, 1, 12))[0]:
             case "send":
@@ -304,7 +304,7 @@ class Network:
             case _ if self.under_way:
                 at = self.chance.randrange(len(self.under_way))
                 if self.chance.random() < 0.3:
-                    self.deliver(*self.under_way[at])  # and again later
+                    self.deliver(*self.under_way[at])  # and once more later
                 elif self.chance.random() < 0.5:
                     self.deliver(*self.under_way.pop(at))
                 else:
@@ -326,7 +326,7 @@ class Network:
             self.under_way.append((1 - to, received.answer))
 
     def settle(self) -> None:
-        """Deliver everything, in order and once."""
+        """Deliver everything once, in order."""
         for _ in range(2_000):
             if not self.under_way:
                 return
@@ -343,7 +343,7 @@ def test_two_agree_again_whatever_is_lost_repeated_or_overtaken(
     for _ in range(200):
         network.step()
     network.settle()
-    for _ in range(2):  # the first may have to begin anew
+    for _ in range(2):  # the first may have to begin again
         for who in (0, 1):
             network.send(who)
             network.settle()

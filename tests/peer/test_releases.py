@@ -1,4 +1,4 @@
-"""The register of releases: what is noted, refused and accepted."""
+"""The register of releases: what is recorded, refused and accepted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_same_release_again_is_fine(data: Path) -> None:
     tell_release(places, key)
     assert [place.read_bytes() for place in places] == first
     tell_release(places, key, "table")
-    tell_release(places, key)  # and a restart does not take back what came of it
+    tell_release(places, key)  # and a restart does not undo its outcome
     tell_release(places, key, "no table")
     (found,) = find_releases(places, snapshot(data))
     assert (found.release.outcome, found.release.key) == ("table", key)
@@ -49,7 +49,7 @@ def test_another_release_is_refused_or_accepted_in_words(
     assert said.endswith("members of both studies can subtract.")
     second = note(given, study, is_visible=True)
     assert len(find_releases(places, snapshot(data))) == 2
-    # Either goes on after a restart, and no third one comes in.
+    # Both go on after a restart, and no third one is let in.
     for one in (key, second):
         tell_release(places, one)
     assert len(find_releases(places, snapshot(data))) == 2
@@ -62,10 +62,10 @@ def test_of_two_that_are_prepared_one_is_told(data: Path) -> None:
     studies = (("one", "ann"), ("two", "bob"), ("two", "cid"), ("two", "dan"))
     first, second, third, fourth = (prepare(snapshot(data), *one) for one in studies)
     other = prepare(snapshot(data.with_name("b.csv"), OTHERS), "three")
-    tell_release(places, first, "table")  # nothing comes of what is not told
+    tell_release(places, first, "table")  # nothing comes of what is not released
     assert find_releases(places, snapshot(data)) == []
     tell_release(places, second)
-    # Two members of one study, whose rows are in one table; the same text over another list.
+    # Two members of one study with rows in one table; the same text with another list.
     tell_release(places, third, members=["bob"])
     with pytest.raises(InputError, match=r"to study two as a table.*others can subtract"):
         tell_release(places, fourth, members=["bob", "eve"])
@@ -99,7 +99,7 @@ def test_noise_and_exact_counts_exclude_each_other(data: Path, had_noise: bool) 
         InputError, match="noise bounds nothing beside exact counts: read the kept table /peer"
     ):
         note(snapshot(data), "second", has_noise=not had_noise, is_visible=True)
-    # Noise after noise costs epsilon, which the ledger adds up; counts after counts are refused.
+    # More noise costs epsilon, which the ledger adds up; more counts are refused.
     if had_noise:
         note(snapshot(data), "second", has_noise=True)
         copy = snapshot(data.with_name("copy.csv"))

@@ -38,12 +38,12 @@ from .zenoh_people import until
 
 
 def advice(name: str) -> str:
-    """What a peer that waits is told: an eviction comes last, and is only pointed to."""
+    """Return the advice for a peer that waits: an eviction comes last, and is only referred to."""
     return f"Nothing is lost, and it goes on once '{name}' runs; ask its operator. {NEVER_AGAIN}"
 
 
 class Reported:
-    """A peer that does not run, and what it would say of itself."""
+    """A peer that does not run, and what it would report."""
 
     def __init__(self, parts: Assembly) -> None:
         self.exchange = Exchange(parts.context, parts.state)
@@ -138,7 +138,7 @@ def test_a_neighbor_that_does_not_answer_is_a_problem(
 
 
 def test_a_peer_stands_still_only_if_no_answer_may_come_soon(tmp_path: Path) -> None:
-    """Both rows are in offers, but one of these was made just now."""
+    """Both rows are in offers, but one of these offers is recent."""
     homes = [make_home(tmp_path, name, [1.0, 2.0]) for name in ("ann", "bob", "carl", "dora")]
     introduce_each_other(homes)
     bob, carl, dora = (load_identity(home.folder).id for home in homes[1:])
@@ -226,17 +226,17 @@ def test_every_neighbor_with_a_problem_is_logged_although_names_differ_in_a_digi
     ]
 
 
-# A clock that is off
+# A wrong clock
 
 
 def make_early(monkeypatch: pytest.MonkeyPatch, days: float) -> None:
-    """Let peers from now on be made with a clock that is ahead."""
+    """Make peers from now on with a clock that is ahead."""
     ahead = datetime.timedelta(days=days)
     monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", -ahead)
 
 
 def report_of(home: Home, connected: set[str], **waiting: float) -> tuple[str, ...]:
-    """Return the problems of a peer that waits for members, by name, for so many seconds."""
+    """Return the problems of a peer that waits for members, by name, for this many seconds."""
     with reporting(home) as peer:
         ids = {name: member for member, name in home.read_members().names().items()}
         waits = {ids[name]: seconds for name, seconds in waiting.items()}
@@ -293,7 +293,7 @@ def test_a_clock_that_goes_on_is_logged_once_and_then_forgotten(
         for _ in range(5):
             problems = peer.problems()
         assert "clock says 2020-01-01 00:09 UTC" in problems[0]
-        # Somebody sets the clock.
+        # Somebody corrects the clock.
         for place in (assembly, reporter_module):
             monkeypatch.setattr(place, "is_early", lambda certificate: False)
         assert peer.problems() == ()
@@ -320,7 +320,7 @@ def test_an_expired_certificate_may_be_a_clock_that_is_ahead(
 
 
 def give_name(home: Home, name: str) -> None:
-    """Let the only neighbor of a peer have an address with this name."""
+    """Give the only neighbor of a peer an address with this name."""
     (listed,) = home.read_members().listed
     Members((replace(listed, address=f"tls/{name}:7447"),)).save(home.members)
 

@@ -1,4 +1,4 @@
-"""Reports: keys of a specification, pages of signed results, and figures computed anew."""
+"""Reports: keys of a specification, pages of signed results, and recomputed figures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAIN = VALIDATION.replace('report = "validation"', 'kernel = "auc"').replace(
 
 
 def draw(members: int = 4, rows: int = 200) -> list[np.ndarray]:
-    """Draw risks, of which some are thresholds, deaths and groups."""
+    """Draw risks (some at thresholds), deaths and groups."""
     rng, parts = np.random.default_rng(7), []
     for _ in range(members):
         logit = rng.normal(-1.0, 1.3, rows)
@@ -222,7 +222,7 @@ def test_any_altered_figure_is_named(validated: SignedTable) -> None:
         _alter(report, place)
         found = find_difference(report, signed.report)
         assert found is not None and found[0] == ".".join(place)
-        if k % (len(numbers) // 2) == 0:  # which computes all of them anew
+        if k % (len(numbers) // 2) == 0:  # which recomputes all of them
             with pytest.raises(InputError, match="says otherwise than the counts") as problem:
                 recompute(replace(signed, report=report), "It")
             assert f"({found[0]} is " in str(problem.value)
@@ -329,11 +329,11 @@ def test_one_class_gives_a_report_that_says_so(tmp_path: Path) -> None:
     write_page(signed, tmp_path / "r.html")
 
 
-# A report of one's own.
+# A user's own report.
 
 
 class Deaths(NamedTuple):
-    """How many rows have which label."""
+    """The number of rows with each label."""
 
     counts: dict[str, Any]
 
@@ -394,7 +394,7 @@ def test_figures_are_written_alike_and_compared_one_by_one() -> None:
 
 
 def test_what_a_threshold_does_is_what_rows_do(tmp_path: Path) -> None:
-    """Cells as they are leave nothing open at a threshold, though rows have that very score."""
+    """Plain cells leave nothing open at a threshold, even if rows have exactly that score."""
     text = VALIDATION.replace("\n[ranges]", "\nalgorithm.least_cell = 1\n[ranges]")
     rows = draw()
     risk, died, sex = np.concatenate(rows).T

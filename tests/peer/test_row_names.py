@@ -1,4 +1,4 @@
-"""Names of rows: against the digits as text, counts by hand, and what chance alone brings."""
+"""Names of rows: against digits as text, counts by hand, and matches by chance alone."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_digits_go_up_to_the_next_power() -> None:
 
 
 def test_digits_are_those_of_the_powers_themselves() -> None:
-    """Which a table holds: at a tie even the last bit of a power decides."""
+    """A table holds the powers: at a tie even the last bit of a power matters."""
     rng = np.random.default_rng(3)
-    shown = rng.integers(1_000_000, 10_000_000, 50_000) / 10.0  # many of them ties
+    shown = rng.integers(1_000_000, 10_000_000, 50_000) / 10.0  # many of them are ties
     values = np.concatenate([shown * 10.0 ** rng.integers(-290, 280, 50_000), rng.random(50_000)])
     power = np.floor(np.log10(values))
     digits = np.rint(values / 10.0**power * 100_000)
@@ -47,7 +47,7 @@ def test_digits_are_those_of_the_powers_themselves() -> None:
 
 
 def _correlation_by_pairs(one: FloatArray, other: FloatArray) -> float:
-    """Spearman's correlation, where ranks are counts of smaller and half of the equal ones."""
+    """Return Spearman's correlation; a rank counts smaller values and half of the equal ones."""
     ranks = [
         np.array([sum(x < v for x in column) + sum(x == v for x in column) / 2 for v in column])
         for column in (one, other)
@@ -76,7 +76,7 @@ def test_rank_correlations_are_those_of_counted_ranks() -> None:
 
 @pytest.mark.parametrize("decimals", [2, 3, 4, 9])
 def test_the_chance_of_equal_values(decimals: int) -> None:
-    """Of even values with few decimals it is one in as many as there are, or a little more."""
+    """For uniform values with few decimals it is 1 / the number of values, or slightly more."""
     values = np.random.default_rng(1).random(1000).round(decimals)
     every = Entries(values).count_digits()
     chance = row_names._chance_of_equal(every, every[every > 0])
@@ -97,7 +97,7 @@ def test_names_need_the_key_and_are_the_same_for_ever() -> None:
 
 
 def test_registers_of_before_find_rows_again() -> None:
-    """What is kept of columns and lines is written down here, since registers hold it for years."""
+    """The stored form of columns and lines is recorded here, since registers keep it for years."""
     rows = np.arange(40_000)
     columns = [
         (rows * 7919 % 40_009) / 4e4,

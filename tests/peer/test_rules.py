@@ -1,4 +1,4 @@
-"""The local half of each algorithm: beginnings, updates, what is plausible, what is read out."""
+"""The local half of each algorithm: initial values, updates, plausibility and readouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clock, timers and the order of actions, on times that are told."""
+"""Clock, timers and the order of actions, at given times."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.peer.hostile import FAR, HIGH, LOW, make_victim
 
 
 class Books:
-    """A disk and a line in one, that note in which order they are used."""
+    """A disk and a link in one, which record the order of their use."""
 
     def __init__(self) -> None:
         self.used: list[str] = []
@@ -134,7 +134,7 @@ def test_after_a_long_sleep_it_rings_once() -> None:
 
 
 def test_a_neighbor_is_greeted_again_only_after_a_while() -> None:
-    """A clock that rings quickly sends no hello for each ring, nor does a lost one stop it."""
+    """A clock that rings fast does not send a hello for each ring; a lost hello does no harm."""
     runtime, books = make_runtime(make_victim(is_asking=False), rate=1000.0)
     runtime.start(0.0)
     books.sent.clear()

@@ -30,7 +30,7 @@ def test_only_the_receiver_opens_what_is_sealed_to_it(people: list[Person]) -> N
     assert Opener(b.id, b.agree).open(a.id, sealed) == b"frame"
     assert Opener(c.id, c.agree).open(a.id, sealed) is None
     assert Opener(b.id, c.agree).open(a.id, sealed) is None
-    # Nor does the receiver take it for something that another has sealed, or sealed to another.
+    # The receiver also refuses it as sealed by another member, or for another member.
     assert Opener(b.id, b.agree).open(c.id, sealed) is None
     assert Opener(c.id, b.agree).open(a.id, sealed) is None
 

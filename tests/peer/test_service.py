@@ -44,12 +44,12 @@ FAST = "algorithm.rate = 500.0\n" + GINI
 
 
 class Switchboard:
-    """A network in memory: a frame to somebody who is not there is lost."""
+    """A network in memory: a frame to an absent peer is lost."""
 
     def __init__(self) -> None:
         self.lines: dict[str, OnFrame] = {}
         self.deaf: set[str] = set()
-        """Who seems to be there, but hears nothing."""
+        """Peers that seem to be present, but receive nothing."""
 
     def connect(self, parts: Assembly, on_frame: OnFrame) -> Line:
         return Line(self, parts.identity.id, on_frame)
@@ -91,7 +91,7 @@ class Connecting(Protocol):
 
 
 class Running:
-    """A service in a thread of its own, as it has a process of its own in the field."""
+    """A service in its own thread, as it has its own process in the field."""
 
     def __init__(self, home: Home, board: Connecting, fails_after: int | None = None) -> None:
         self.home, self._board, self._fails_after = home, board, fails_after
@@ -210,7 +210,7 @@ def test_another_specification_is_shown_and_not_exchanged_with(tmp_path: Path) -
     ann = make_home(tmp_path, "ann", [1.0], FAST)
     bob = make_home(tmp_path, "bob", [2.0], FAST)
     introduce_each_other([ann, bob])
-    # The same member, from a folder in which somebody has tampered with the specification.
+    # The same member, from a folder in which the specification was changed.
     other = make_home(tmp_path, "carl", [2.0], FAST.replace("100]", "200]"))
     listed = ann.read_members().listed[0]
     stranger = load_identity(other.folder)
@@ -275,19 +275,19 @@ def test_an_eviction_reaches_everybody(tmp_path: Path) -> None:
     )
     noted = read_eviction(homes[2])
     assert noted is not None and noted.by in ids[:2] and noted.sentence() == problem
-    # The others let it connect no more, so that it must remember by itself.
+    # The others no longer let it connect, so it must remember this itself.
     assert run_peer(homes[2]) == EXIT_UNFIT
     states = [read_snapshot(home).state for home in homes[:2]]
     assert held_records(states) == Counter({(ids[0], 0): 1, (ids[1], 0): 1})
     assert a.status().evicted == ("c",) and a.status().generation == 2
     assert (a.status().covers.members, a.status().covers.of_members) == (2, 2)
-    # Updates weigh by the neighbors that are left: one instead of two.
+    # Updates are weighted by the remaining neighbors: one instead of two.
     expected = read_snapshot(homes[1]).context.rule
     assert b.service._protocol.context.rule == expected
 
 
 def test_a_crash_before_a_generation_begins_leaves_the_one_there_is(tmp_path: Path) -> None:
-    """What it had found is written down first; it has not ended yet, and so is not shown."""
+    """Its results are saved first; the generation has not ended yet, so they are not shown."""
     homes = make_pair(tmp_path, [1.0], [10.0], FAST)
     with running(*homes):
         assert until(lambda: exchanges(homes[0]) > 10)

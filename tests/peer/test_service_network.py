@@ -1,4 +1,4 @@
-"""Peers as they run in the field, over real sessions on 127.0.0.1, with somebody who listens in."""
+"""Peers as they run in the field, over real sessions on 127.0.0.1, with an eavesdropper."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Intruder:
 
 
 def _as_person(home: Home, folder: Path) -> Person:
-    """The person behind a peer's folder."""
+    """Return the person with the key of a peer's folder."""
     person = Person(folder, f"of-{home.folder.name}", key_file=home.key)
     person.certificate = home.cert.read_text()
     return person
@@ -101,7 +101,7 @@ def intruding(folder: Path, homes: list[Home]) -> Iterator[Intruder]:
 
 
 def check_shut_out(intruder: Intruder, homes: list[Home]) -> None:
-    """It is disconnected, and stays so while the others go on exchanging."""
+    """Check that it is disconnected, and stays so while the others continue to exchange."""
     assert until(lambda: not intruder.is_connected())
     intruder.overheard.clear()
     before = exchanges(homes[0])
@@ -115,7 +115,7 @@ def test_an_evicted_neighbor_cannot_listen_any_more(homes: list[Home], tmp_path:
         assert until(lambda: len(intruder.overheard) > 20)
         request_eviction(homes[0], load_identity(homes[2].folder).id)
         check_shut_out(intruder, homes)
-    # After the next start neither.
+    # Nor does it after the next start.
     with running(*homes[:2]), intruding(tmp_path, homes) as intruder:
         before = exchanges(homes[0])
         assert until(lambda: exchanges(homes[0]) > before + 100)
@@ -136,7 +136,7 @@ def test_a_neighbor_whose_certificate_expires_meanwhile_is_shut_out(
 def test_peers_connect_by_themselves_once_a_certificate_is_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TLS asks the clock at every attempt, so nothing but the time is needed."""
+    """TLS checks the clock at every attempt, so only time has to pass."""
     a = make_home(tmp_path, "a", [10.0, 50.0], FAST, listen=free_address())
     ahead = datetime.timedelta(seconds=10)
     monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", -ahead)

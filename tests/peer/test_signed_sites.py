@@ -1,4 +1,4 @@
-"""Whether sites agree, in signed results: figures by their sums, and the page."""
+"""Agreement of sites in signed results: figures from their sums, and the page."""
 
 from __future__ import annotations
 

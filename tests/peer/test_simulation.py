@@ -1,4 +1,4 @@
-"""Seeded schedules of real peers on a virtual clock: nothing breaks, and all heal."""
+"""Seeded schedules of real peers on a virtual clock: no invariant breaks, and all recover."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_no_schedule_breaks_an_invariant(block: int) -> None:
 
 
 def test_the_schedules_are_as_bad_as_they_claim() -> None:
-    """Every kind of fault and every branch that faults lead to is met."""
+    """Every kind of fault, and every branch that faults lead to, occurs."""
     reports = [run_schedule(seed) for seed in range(1000, 1040)]
     happened = {name for report in reports for name, count in report.counts.items() if count}
     assert happened >= {
@@ -60,7 +60,7 @@ def test_the_schedules_are_as_bad_as_they_claim() -> None:
 
 
 def test_a_seed_gives_the_same_history_in_another_process() -> None:
-    """Also where strings hash differently."""
+    """This also holds if strings hash differently."""
     told = [
         subprocess.run(
             [
@@ -112,7 +112,7 @@ def leave_in_doubt(world: World, lost: str) -> None:
 
 
 def rate_among_others(world: World, lost: str, seconds: float) -> float:
-    """How often the links among the others are used, in parts of what they allow."""
+    """Return the use of the links among the others, as a fraction of what they allow."""
     others = [name for name in world.names if name != lost]
     before = sum(world.state(name).exchanges for name in others)
     world.run(world.now + seconds)
@@ -130,7 +130,7 @@ WITH_ONE_LOST = {
 }
 
 
-# Eight rows also exchange among themselves, which does not depend on the graph.
+# Eight rows also exchange within a peer, which does not depend on the graph.
 @pytest.mark.parametrize(
     ("kind", "rows"),
     [
@@ -143,7 +143,7 @@ WITH_ONE_LOST = {
     ],
 )
 def test_with_one_peer_gone_the_others_exchange_as_often_as_before(kind: str, rows: int) -> None:
-    """Although each of its neighbors has an offer to it in doubt."""
+    """This holds although each of its neighbors has an offer to it in doubt."""
     graph, number = WITH_ONE_LOST[kind]
     values = [[float(10 * k + row) for row in range(rows)] for k in range(graph.n)]
     world = World(graph, values, seed=3, make_rule=lambda _: QuickMixing())
@@ -156,14 +156,14 @@ def test_with_one_peer_gone_the_others_exchange_as_often_as_before(kind: str, ro
 
 
 def four_peers(seed: int, rate: float) -> World:
-    """Peers with a row each, all of whom are neighbors."""
+    """Make four peers with one row each, all of them neighbors."""
     values = [1.0, 2.0, 3.0, 4.0]
     graph = pg.graphs.complete(4)
     return World(graph, values, seed, rate=rate, make_rule=lambda _: QuickMixing())
 
 
 def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
-    """It waits only if the other dies within the round trip after its last word."""
+    """It waits only if the other dies within a round trip after its last message."""
     asked = stuck = 0
     for seed in range(40):
         world = four_peers(seed, rate=2.0)
@@ -173,7 +173,7 @@ def test_a_peer_with_a_single_row_seldom_waits_for_one_that_is_gone() -> None:
         world.run(11.0)
         asked += len(others)
         stuck += sum(lost in world.state(name).pending for name in others)
-    assert 0 < stuck < 0.15 * asked  # a round trip is up to 0.2 s, and it is asked once a second
+    assert 0 < stuck < 0.15 * asked  # a round trip takes up to 0.2 s, and it is asked once a second
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
@@ -188,7 +188,7 @@ def test_peers_with_a_single_row_that_do_not_wait_go_on_as_before(seed: int) -> 
 
 
 def test_one_lost_peer_does_not_stop_its_neighbors_neighbors() -> None:
-    """On a path, only the neighbor of the lost end asks it; nobody may wait behind that one."""
+    """On a path, only the neighbor of the lost end asks it; no other peer may have to wait."""
     world = World(pg.graphs.path(5), [1.0, 2.0, 3.0, 4.0, 5.0], seed=3, rate=3.0)
     world.run(5.0)
     world.lose_for_ever(name_of(4))

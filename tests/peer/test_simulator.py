@@ -71,7 +71,7 @@ class Peers:
                 self._carry_out(action.to, self.exchanges[action.to].receive(name, frame))
 
     def readouts(self) -> FloatArray:
-        """What every peer knows, one row each."""
+        """Return the readouts of all peers, one row each."""
         return np.array(
             [
                 peer.context.rule.readout(node.mass, node.private)
@@ -82,7 +82,7 @@ class Peers:
 
 
 def exchanges_of_the_simulator(graph: Graph) -> PairArray:
-    """What the first trial of a run with this seed draws."""
+    """Return the exchanges that the first trial of a run with this seed draws."""
     (pairs,) = Schedule(graph, "uniform-edges", child(root_seed(SEED), 0)).draw(EXCHANGES)
     return pairs
 
@@ -113,8 +113,8 @@ def simulated(command: str, data: Path, spec: Path, graph: Graph, *tokens: objec
     assert main([str(token) for token in tokens]) == 0
 
 
-# All engines on one graph, and one of them, by turns, on the other: engines equal each other on
-# any graph, which `tests/engine` shows.
+# All engines on one graph, and one of them in turn on the other: engines agree on any graph, which
+# `tests/engine` tests.
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_estimates(tmp_path: Path, name: str, kernel: str) -> None:
@@ -130,7 +130,7 @@ def test_estimates(tmp_path: Path, name: str, kernel: str) -> None:
         np.testing.assert_allclose(run.estimates[0], ours, rtol=1e-12, err_msg=engine)
 
 
-# Every pair of a graph, a step and what bounds the model, but not every three of them.
+# Every pair of a graph, a step and a bound of the model occurs, but not every triple.
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize(
     ("learning", "steps"),

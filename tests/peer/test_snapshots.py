@@ -1,4 +1,4 @@
-"""What totals of two studies of the same people tell together."""
+"""What totals of two studies of the same people reveal together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_texts(texts: Mapping[str, list[str]]) -> Callable[[str], Entries | None
 
 
 def difference_by_force(old: IntArray, of_old: IntArray, of_new: IntArray, new: int) -> int:
-    """Go through all sums of totals of one study, less all of the other."""
+    """Enumerate all sums of totals of one study, minus all of the other."""
     left = abs(old - np.bincount(of_old, minlength=len(old)))
     found = []
     for first in product((False, True), repeat=len(old)):
@@ -62,7 +62,7 @@ def test_the_least_difference_of_totals_is_found() -> None:
 
 
 def draw(rows: int = ROWS, seed: int = 2) -> dict[str, FloatArray]:
-    """Draw people; two die late, and all men but nobody else are on surgery, but for one woman."""
+    """Draw people; two die late; surgery has all men and one woman."""
     rng = np.random.default_rng(seed)
     died, sex = rng.random(rows) < 0.3, rng.random(rows) < 0.5
     later = died.copy()
@@ -204,7 +204,7 @@ def test_gaps_of_a_released_column_do_not_hide_its_intervals(data: Path) -> None
     given = replace(release(other, drawn, "crp", "died", "old"), read=read_texts(texts))
     with pytest.raises(InputError, match=r"^Column 'age' .* it and 'old' tell each other"):
         check_release(registers_of(other), given)
-    texts["age"][5:] = [""] * (ROWS - 5)  # of few rows nothing can be said
+    texts["age"][5:] = [""] * (ROWS - 5)  # nothing can be said about few rows
     given = replace(release(other, drawn, "crp", "died", "clinic"), read=read_texts(texts))
     assert check_release(registers_of(other), given) == []
 
@@ -237,7 +237,7 @@ def test_rows_are_compared_once_with_each_release(
     with pytest.raises(InputError, match="as a table, unless"):
         check_release(registers_of(other), given)
     tell_release(registers_of(data), key, "table")
-    with pytest.raises(InputError, match="as a table, and"):  # what came of it is up to date
+    with pytest.raises(InputError, match="as a table, and"):  # its outcome is up to date
         prepare(given)
     assert calls == [key]
 
@@ -269,7 +269,7 @@ def test_people_of_a_class_that_is_gone_are_told_by_totals(data: Path) -> None:
 
 
 def test_rows_that_wait_to_be_filled_up_are_compared(data: Path) -> None:
-    """A later batch may fill every combination, and then all are in exact totals."""
+    """A later batch may fill every combination, and then all rows are in exact totals."""
     drawn, other = draw(), data.with_name("b.csv")
     drawn["rare"] = (np.arange(ROWS) < 1).astype(float)
     note(release(data, drawn, "risk", "died"))
@@ -281,7 +281,7 @@ def test_rows_that_wait_to_be_filled_up_are_compared(data: Path) -> None:
 
 @pytest.mark.parametrize("is_named", [True, False])
 def test_totals_are_compared_where_ids_were_named_once(data: Path, is_named: bool) -> None:
-    """Nothing tells whether rows of the same file are the same then, so they may be."""
+    """Then it is unknown whether rows of the same file are the same, so they may be."""
     drawn = draw()
     fewer = {name: column[1:] for name, column in drawn.items()}
     first, second = release(data, drawn, "risk", "died"), release(data, fewer, "crp", "died")

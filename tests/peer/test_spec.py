@@ -34,7 +34,7 @@ def test_a_specification_says_what_the_file_says() -> None:
 
 
 def test_the_canonical_text_never_changes() -> None:
-    # Peers of different versions of this program must come to the same hash.
+    # Peers with different versions of this program must compute the same hash.
     assert parse_spec(GINI).text == (
         '{"algorithm":{"bins":null,"mixing":"weighted","name":"exchange","rate":10.0,"refine":1,'
         '"rounds":null},"classes":null,"columns":["income"],"kernel":"gini","label":null,'
@@ -112,7 +112,7 @@ def test_classes_have_an_agreed_order() -> None:
 SCORED = 'columns = ["score"]\nlabel = "ill"\n[ranges]\nscore = [1, 10]\nill = [0, 1]'
 SUMMED = 'kernel = "median"\ncolumns = ["score"]\n[ranges]\nscore = [1, 10]'
 LONG = "0x" + "f" * 5000
-"""So many digits that Python does not print it."""
+"""A number with too many digits for Python to print."""
 WRONG = [
     (WORDS.replace('["no", "yes"]', '"no"'), "classes must be a list of words, as in classes"),
     (WORDS.replace('["no", "yes"]', "[0, 1]"), "classes must be a list of words, as in classes"),
@@ -132,7 +132,7 @@ WRONG = [
         "Kernel 'hand-till' has a column of scores for each class",
     ),
     (GINI.replace("gini", "ginni"), "Unknown kernel 'ginni': did you mean 'gini'?"),
-    # A typo is named before the keys that what was meant takes, and what stands there does not.
+    # A typo is reported before keys that are only allowed with the intended word.
     (f'kernel = "aucc"\nwhole = ["score"]\n{SCORED}', "Unknown kernel 'aucc': did you mean 'auc'?"),
     (f'loss = "auc-hing"\nwhole = ["score"]\n{SCORED}', "Unknown loss 'auc-hing': did you mean"),
     (

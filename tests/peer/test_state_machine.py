@@ -1,4 +1,4 @@
-"""Three peers without clock or network: whatever may happen next, in any order hypothesis finds."""
+"""Three peers without clock or network: any events in any order that hypothesis finds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_ADDED = 2
 
 
 class Peers(RuleBasedStateMachine):
-    """Events come one at a time; frames wait until they are delivered, repeated or dropped."""
+    """Events occur one at a time; frames wait until they are delivered, repeated or dropped."""
 
     names = PEERS
     exchange_class: type[Exchange] = Exchange
@@ -64,7 +64,7 @@ class Peers(RuleBasedStateMachine):
             self.start(me)
 
     def context(self, me: str, rows: int) -> Context:
-        """The context of a peer whose data file has this many rows."""
+        """Return the context of a peer whose data file has this many rows."""
         context = self.contexts[me]
         return replace(context, own=context.own[:rows])
 
@@ -92,7 +92,7 @@ class Peers(RuleBasedStateMachine):
         return True
 
     def is_away(self, name: str, neighbor: str) -> bool:
-        return False  # here peers ask whomever they are told to
+        return False  # here peers ask whom the test chooses
 
     # What may happen
 
@@ -102,7 +102,7 @@ class Peers(RuleBasedStateMachine):
 
     @rule(me=PEER, to=PEER)
     def ask(self, me: str, to: str) -> None:
-        """As after a hello for which the clock had rung."""
+        """Let a peer ask, as after a hello that the clock triggered."""
         peer = self.peers[me]
         if to in peer.present and to not in peer.state.pending and peer.free_rows:
             self.carry_out(me, peer.ask(to))
@@ -118,7 +118,7 @@ class Peers(RuleBasedStateMachine):
     @precondition(lambda self: self.in_flight)
     @rule(data=st.data(), stays=st.booleans())
     def deliver(self, data: st.DataObject, stays: bool) -> None:
-        """Any frame, in any order; it may stay, to be delivered again."""
+        """Deliver any frame, in any order; it may stay, to be delivered again."""
         at = data.draw(st.integers(0, len(self.in_flight) - 1))
         sender, to, frame = self.in_flight[at]
         if not stays:
@@ -131,7 +131,7 @@ class Peers(RuleBasedStateMachine):
         frames, self.in_flight = self.in_flight, []
         for sender, to, frame in frames:
             self.carry_out(to, self.peers[to].receive(sender, frame))
-            # The audit must see generations that a peer begins and leaves on the way.
+            # The audit must see generations that a peer begins and leaves in between.
             self.auditor.check()
 
     @precondition(lambda self: self.in_flight)
@@ -148,21 +148,21 @@ class Peers(RuleBasedStateMachine):
     @precondition(lambda self: self.in_flight)
     @rule(data=st.data(), most=st.integers(0, 2))
     def die_on_the_way(self, data: st.DataObject, most: int) -> None:
-        """Do only the first actions that a frame asks for, then start again."""
+        """Do only the first actions that a frame causes, then restart."""
         sender, to, frame = data.draw(st.sampled_from(self.in_flight))
         self.carry_out(to, self.peers[to].receive(sender, frame), most)
         self.start(to)
 
     @rule(me=PEER, other=PEER)
     def evict(self, me: str, other: str) -> None:
-        """At most one is evicted, so that two remain to exchange."""
+        """Evict at most one, so that two remain to exchange."""
         gone = {who for name in PEERS for who in self.state(name).evicted}
         if me != other and me not in gone and gone <= {other}:
             self.carry_out(me, self.peers[me].evict([other]))
 
     @rule(me=PEER)
     def grow(self, me: str) -> None:
-        """One row more, as long as there is one."""
+        """Add a row, as long as there are more."""
         gone = {who for name in PEERS for who in self.state(name).evicted}
         own, rows = self.contexts[me].own, len(self.state(me).nodes)
         if rows < len(own) and me not in gone:
@@ -174,7 +174,7 @@ class Peers(RuleBasedStateMachine):
             self.auditor.check()
 
     def teardown(self) -> None:
-        """After a good time every exchange is done, and all are in one generation."""
+        """Check that in the end every exchange is done, and all are in one generation."""
         if not hasattr(self, "auditor"):
             return
         for _ in range(8):

@@ -1,4 +1,4 @@
-"""The report of a time to an event: keys, counts against rows, pages, and figures computed anew."""
+"""The report of a time to an event: keys, counts against rows, pages, and recomputed figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of transitions says what the machine does: every phase with every event."""
+"""The table of transitions describes the state machine: every phase with every event."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ EVENTS: dict[str, list[Event]] = {
     ],
     "notice": [notice(1, ()), notice(1, (ME,)), notice(1, (LOW,)), notice(0, ())],
 }
-"""Every way in which an event can turn out."""
+"""Events, each with all variants that can have different outcomes."""
 ROWS = (1, 2)
-"""With one row none is free while it asks."""
+"""Numbers of rows; with one row, none is free while the peer asks."""
 
 
 def test_the_table_has_every_phase_and_every_event() -> None:
@@ -115,7 +115,7 @@ def test_the_machine_does_as_the_table_says(phase: Phase, event: str) -> None:
 
 @pytest.mark.parametrize(("phase", "event"), TRANSITIONS, ids=str)
 def test_what_is_told_is_safe_first(phase: Phase, event: str) -> None:
-    """If an event changes the state and tells of it, a synced save comes before."""
+    """If an event changes the state and sends it, a synced save comes first."""
     for happens, rows in product(EVENTS[event], ROWS):
         peer = make_victim(is_asking=phase is Phase.ASKING, rows=rows)
         before = peer.state
@@ -133,7 +133,7 @@ def test_what_is_told_is_safe_first(phase: Phase, event: str) -> None:
 
 
 def test_honest_frames_reach_both_phases() -> None:
-    """The frames that hostile ones are made of are worth mutating."""
+    """The frames from which hostile ones are made lead to both phases."""
     phases = set()
     for asking in (False, True):
         for frame in honest_frames(make_victim(is_asking=asking).state):

@@ -1,4 +1,4 @@
-"""Whether a peer knows how far off it is: coverage on simulated networks, and what else it says."""
+"""Whether a peer knows its own error: coverage on simulated networks, and its other statements."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_state(top: float, bottom: float, exchanges: int, origin: str = "a") -> 
 
 
 def lonely(**others: int) -> Uncertainty:
-    """What one peer, a, sees whose masses a test tells; others have this many rows."""
+    """Return what a peer, a, sees, with masses given by a test; others have this many rows."""
     return Uncertainty(WeightedMixing(as_kernel("gini")), make_state(0.0, 0.0, 0), others)
 
 
@@ -78,7 +78,7 @@ def test_the_networks_here_are_those_of_the_algorithm() -> None:
 
 RUNS = 24
 LEAST = 0.95 - 2.6 * math.sqrt(0.05 * 0.95 / RUNS)
-"""The binomial law passes this once in a hundred times; peers of one run hardly differ."""
+"""Least accepted coverage: a true 95 % falls below it once in a hundred times, by runs."""
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_intervals_hold_the_exact_value(
     (found,) = coverage(graph, n, kernel, [length], RUNS, watched=2, mixing=mixing)
     assert found.given > 0.9
     assert found.share >= LEAST
-    # Wide enough is not enough: an interval of a few standard errors is asked for.
+    # Intervals must also not be too wide: at most a few standard errors.
     error = float(np.sqrt(np.mean(np.square(found.errors))))
     assert np.median(found.widths) < 6 * error
 
@@ -111,7 +111,7 @@ def test_intervals_hold_the_exact_value(
 def test_intervals_of_peers_with_several_rows(
     rows: tuple[int, ...], unlike: bool, length: int
 ) -> None:
-    """Peers with few rows beside one with many change by much at an exchange, to and fro."""
+    """Peers with few rows next to one with many change strongly, back and forth, at an exchange."""
     all_found = list(
         coverage("complete", 4, "gini", [length], 16, mixing="weighted", rows=rows, unlike=unlike)
     )
@@ -123,7 +123,7 @@ def test_intervals_of_peers_with_several_rows(
 
 
 def test_a_walk_is_judged_by_its_size() -> None:
-    """On average, over walks that begin and end at 0 as residuals do."""
+    """This holds on average over walks that begin and end at 0, as residuals do."""
     for groups in (8, 11, 15):
         times = (np.arange(40 * groups) + 0.5) / (40 * groups)
         law = np.minimum.outer(times, times) - np.outer(times, times)
@@ -139,7 +139,7 @@ def test_a_start_is_judged_by_its_size() -> None:
 
 
 def test_a_swing_is_judged_by_its_size() -> None:
-    """A peer that is 5 above the others and 5 below, by turns, does not know which it is now."""
+    """A peer that is in turn 5 above and 5 below the others does not know which it is now."""
     seen = lonely()
     for k in range(1, 1025):
         seen.observe(make_state(k + 5.0 * (-1) ** k, float(k), k), (0,))
@@ -148,7 +148,7 @@ def test_a_swing_is_judged_by_its_size() -> None:
 
 
 def test_members_with_few_rows_are_not_waited_for() -> None:
-    """One row of fifty-two may not pass by for a very long time."""
+    """One row of fifty-two may not arrive for a very long time."""
     seen, waiting = lonely(b=50, c=1), lonely(b=50, c=6)
     for k in range(1, 1000):
         for one in (seen, waiting):
@@ -188,7 +188,7 @@ def test_on_a_long_cycle_it_waits_until_records_have_spread() -> None:
 
 
 def test_when_records_no_longer_come_it_takes_its_word_back() -> None:
-    """Two peers cut off from the rest agree with each other ever better, on the wrong value."""
+    """Two peers that are cut off from the rest converge to each other, at the wrong value."""
     network = make_network(12)
     network.run_until(200)
     assert network.seers[0].interval() is not None
@@ -204,7 +204,7 @@ def test_all_the_same_gives_no_width() -> None:
 
 
 def test_two_peers_whose_batches_are_all_equal_do_not_claim_to_be_exact() -> None:
-    """Their records alternate, and after an odd number of exchanges the mean is off."""
+    """Their records alternate, and after an odd number of exchanges the mean is wrong."""
     network = Network(pg.graphs.path(2), np.array([0.0, 1.0]), "gini", 0, (0,))
     network.run(1001)
     low, high = network.seers[0].interval() or (0.0, 0.0)
@@ -292,7 +292,7 @@ def test_without_its_past_it_waits_until_half_of_the_weight_is_new() -> None:
 
 
 def test_a_course_that_ends_before_the_state_is_gone_on_with() -> None:
-    """A second before a kill there were few marks, and many exchanges since."""
+    """There were few marks a second before the kill, and many exchanges since."""
     seen, rule = lonely(), WeightedMixing(as_kernel("gini"))
     for k in range(1, 11):
         seen.observe(make_state(math.sin(k) + k, float(k), k), (0,))
@@ -347,7 +347,7 @@ def test_it_has_enough_at_a_tenth_of_the_sampling_error() -> None:
 
 
 def test_a_function_of_several_averages_is_judged_along_its_slopes() -> None:
-    """Its first two masses are no quotient that means anything."""
+    """The quotient of its first two masses has no meaning."""
     covered = [0, 0]
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -362,7 +362,7 @@ def test_a_function_of_several_averages_is_judged_along_its_slopes() -> None:
 
 
 def test_products_from_a_liar_that_go_to_and_fro_harm_nothing() -> None:
-    """They may be as large as squares of what is averaged, and their own squares overflow."""
+    """They may be as large as squares of averaged values, and their own squares overflow."""
     seen = lonely()
     for k in range(1, 100):
         state = make_state(math.sin(k) + k, float(k), k)
@@ -388,7 +388,7 @@ def test_a_model_has_no_interval_but_a_spread(is_adaptive: bool) -> None:
     record = Record("a", 0, FIRST_GENERATION, (), b"")
 
     def state(z: tuple[float, float], k: int) -> State:
-        # Squares may be of any size: the spread is of the gradients alone.
+        # Squares may have any size: the spread is that of the gradients only.
         mass = (*z, *(1e6 for _ in others[2:]))
         return State(
             FIRST_GENERATION,

@@ -54,7 +54,7 @@ def test_different_vectors_differ() -> None:
 
 
 def test_a_copy_shares_all_but_a_few_branches() -> None:
-    """The cost of a change is the height of the tree, not the number of items."""
+    """The cost of a change depends on the height of the tree, not on the number of items."""
     size = _WIDTH**3
     before = Vector(range(size))
     after = before.replaced({12_345: -1})

@@ -1,4 +1,4 @@
-"""The witness beside a database: what it notices, and what it must not take for damage."""
+"""The witness beside a database: what it detects, and what it must not take for damage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def start_machine_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In whatever way it went down."""
+    """Restart the machine, however it was stopped."""
     monkeypatch.setattr(witness, "_running_system", lambda: b"started anew".ljust(16))
 
 
@@ -76,14 +76,14 @@ def test_a_log_that_lost_its_last_save_is_refused(path: Path, syncs: list[bool])
 def test_a_power_failure_may_undo_what_was_not_synced(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Noted under another system: they do not count, and the count goes on from what is left."""
+    """Notes from before the restart do not count; counting continues from what is left."""
     states = saved(path, [True, False, False, False])
     start_machine_again(monkeypatch)
     lose_saves(path, 1)
     assert loaded(path) == states[1]
     later = replace(states[1], seq=100)
     with opened(path, create=False) as journal:
-        for step in range(5):  # past the number that was noted before
+        for step in range(5):  # beyond the number that was noted before
             later = replace(later, seq=100 + step)
             journal.save(Save(later, sync=True))
             assert export(path)["seq"] == 100 + step
@@ -103,7 +103,7 @@ def test_a_power_failure_never_undoes_what_was_synced(
 def test_a_second_power_failure_meets_no_note_of_before_the_first(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is noted at a start is on the disk before the first save, in both places."""
+    """The note of a start is on the disk before the first save, in both places."""
     saved(path, [True, False, False])
     lose_saves(path, 1)
     start_machine_again(monkeypatch)
@@ -116,7 +116,7 @@ def test_a_second_power_failure_meets_no_note_of_before_the_first(
 
 
 def test_a_save_that_was_not_noted_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed between the commit and the note: nobody was told, and either state would do."""
+    """The kill is between commit and note: nobody was told, so either state is acceptable."""
     states = saved(path, [True])
     journal = SqliteJournal(path, create=False)
 

@@ -1,4 +1,4 @@
-"""Real sessions over TLS on 127.0.0.1: who is heard, and who is not."""
+"""Real sessions over TLS on 127.0.0.1: whose frames are received, and whose are not."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_stranger_cannot_connect(people: Callable[..., Person]) -> None:
         keep_trying(lambda: put_signed(session, stranger, next(names), a))
         assert not has_connected(session)
         assert heard_a.frames == [] and link_a.connected() == set()
-        # The door is open for those who may come in.
+        # Others may still connect.
         with linked(b, site_of(b, [a], connect=place)) as (link_b, _):
             assert until(lambda: heard_a.frames, lambda: link_b.send(a.id, b"x"))
 
@@ -112,7 +112,7 @@ def test_an_insider_is_not_heard_under_anothers_name(people: Callable[..., Perso
             lambda: heard_a.frames, lambda: put_signed(session, insider, insider.id, a, b"own")
         )
         heard_a.frames.clear()
-        # Even with a frame that b really signed, and kept from an earlier day.
+        # This even holds for a frame that b really signed earlier.
         keep_trying(lambda: put_signed(session, b, b.id, a))
         assert [frame for frame in heard_a.frames if frame[0] == b.id] == []
         assert link_a.counts()[Event.FRAME_NOT_SIGNED] == 0, "the rules"
@@ -182,7 +182,7 @@ def test_a_session_that_does_not_end_keeps_nobody(
     people: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Stuck:
-        """A session with a neighbor whose cable is out, which waits and then fails."""
+        """A session with a neighbor whose cable is unplugged; it waits and then fails."""
 
         def close(self) -> None:
             may_end.wait(PATIENCE)
@@ -279,7 +279,7 @@ def test_frames_too_long_are_refused_and_the_link_goes_on(
         assert until(lambda: (b.id, b"y") in heard_a.frames, lambda: link_b.send(a.id, b"y"))
         assert max(len(frame) for _, frame in heard_a.frames) == 1
         if size < 10_000:
-            # A frame may also be lost on its way.
+            # A frame may also be lost in transit.
             assert 1 <= link_a.counts()[Event.FRAME_TOO_LONG] <= 3
 
 
@@ -293,7 +293,7 @@ def test_what_is_not_signed_is_refused(people: Callable[..., Person]) -> None:
         refused = Event.FRAME_NOT_SIGNED
         key = key_between(b.id, a.id)
         assert until(lambda: link_a.counts()[refused], lambda: session.put(key, b""))
-        time.sleep(0.2)  # for what is still on its way
+        time.sleep(0.2)  # for what is still in transit
         before = link_a.counts()[refused]
         for size in (1, 63, 64, 400):
             session.put(key, b"x" * size)
@@ -302,7 +302,7 @@ def test_what_is_not_signed_is_refused(people: Callable[..., Person]) -> None:
 
 
 def test_a_frame_for_another_receiver_is_not_taken(people: Callable[..., Person]) -> None:
-    """A neighbor cannot pass on what was said to itself, as if it had been said to others."""
+    """A neighbor cannot pass on to others a frame that was addressed to itself."""
     a, b, c = people("a"), people("b"), people("c")
     place = free_address()
     with (

@@ -38,12 +38,12 @@ def offer() -> bytes:
 
 
 def spell_planted() -> list[bytes]:
-    """How the planted value, or anything else of an offer, would look in a frame."""
+    """Return how the planted value, or other parts of an offer, would look in a frame."""
     return [struct.pack(">d", PLANTED), b"offer", b"a" * 64]
 
 
 def check_unreadable(overheard: list[bytes], curious: Sequence[Person], sender: str) -> None:
-    """Nothing of the frames is readable, nor can any of these people open them."""
+    """Check that nothing in the frames is readable, and that none of these people can open them."""
     assert all(sign in offer() for sign in spell_planted())
     for content in overheard:
         assert not any(sign in content for sign in spell_planted())
@@ -85,7 +85,7 @@ def test_an_insider_hears_nothing_meant_for_others(people: Callable[..., Person]
 def test_a_forged_listener_cannot_read_what_is_meant_for_another(
     people: Callable[..., Person],
 ) -> None:
-    """TLS and the rules let it listen in the other's name; the seal keeps it from reading."""
+    """TLS and the rules let it listen in the other's name; the seal prevents it from reading."""
     a, b, insider = people("a"), people("b"), people("insider")
     forged = people("forged", pretended_id=b.id, issuer=insider)
     place = free_address()

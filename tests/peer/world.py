@@ -1,7 +1,7 @@
 """A network of real peers on a virtual clock, with a seeded network and disk that fail.
 
-Everything a peer runs is the code that runs in the field; only the clock, the chance, the network
-and the disk are simulated. One seed gives one history, event for event.
+A peer runs the same code as in the field; only the clock, the random numbers, the network and the
+disk are simulated. One seed gives one history, event for event.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.timeline import Timeline
 
 @dataclass(frozen=True)
 class Faults:
-    """How bad the world is, while it is."""
+    """The faults of a world, while there are any."""
 
     loss: float = 0.0
     repetition: float = 0.0
@@ -41,11 +41,11 @@ class Faults:
     crashes: float = 0.0
     """Power failures per second and peer."""
     kills: float = 0.0
-    """The chance to be killed at any write or send; every other time the power fails as well."""
+    """Probability of a kill at any write or send; in half of the kills the power also fails."""
     partitions: float = 0.0
-    """Per second."""
+    """Partitions per second."""
     freezes: float = 0.0
-    """Per second."""
+    """Freezes per second and peer."""
     until: float = math.inf
 
 
@@ -55,7 +55,7 @@ class World(Timeline):
 
     graph: pg.Graph
     values: Sequence[float | Sequence[float]]
-    """The row, or the rows, with which each peer begins."""
+    """The row or rows with which each peer begins."""
     seed: int
     faults: Faults = Faults()
     kernel: str = "gini"
@@ -83,7 +83,7 @@ class World(Timeline):
         self._cut: set[frozenset[str]] = set()
         self._frozen_until: dict[str, float] = {}
         self._attended: dict[str, float] = {}
-        """What of a running peer the queue has: when something of its own is due."""
+        """When the next event of each running peer is due, as queued."""
         self._touched: dict[str, None] = {}
         """Peers that may have changed since the last audit, in order."""
         self.gone: set[str] = set()
@@ -151,11 +151,11 @@ class World(Timeline):
         return WeightedMixing(as_kernel(self.kernel), weight=self.weight(number))
 
     def _context(self, name: str, rows: int) -> Context:
-        """The context of a peer whose data file has this many rows, as its state says."""
+        """Return the context of a peer whose data file has as many rows as its state."""
         return replace(self.contexts[name], own=self.own[name][:rows])
 
     def weight(self, number: int) -> float:
-        """One over how often each of the peer's rows is picked, if all links ring at rate one."""
+        """Return 1 over how often each row of the peer is picked, if all links ring at rate 1."""
         name = name_of(number)
         picks = 1 if self.rows[name] == 1 else 3
         return self.rows[name] / (picks * len(self.neighbors[name]))
@@ -181,7 +181,7 @@ class World(Timeline):
             )
 
     def _live(self, name: str, runtime: ExchangeRuntime, what: Callable[[], None]) -> None:
-        """Let a peer do something, as far as it comes."""
+        """Let a peer do something, until it is done or killed."""
         self._touched[name] = None
         try:
             what()
@@ -244,7 +244,7 @@ class World(Timeline):
             self._later(self.chance.expovariate(1.0), lambda who=neighbor: self._lose(who, name))  # type: ignore[misc]
 
     def _lose(self, name: str, neighbor: str) -> None:
-        """Let a peer notice that a connection broke, maybe after the neighbor is back."""
+        """Let a peer notice that a connection broke, perhaps after the neighbor is back."""
         runtime = self.peers[name]
         if runtime is not None:
             self._note("lose", name, neighbor)
@@ -264,7 +264,7 @@ class World(Timeline):
         self._note("evict", by, *members)
         self.counts["evictions"] += 1
         self._live(by, runtime, lambda: runtime.evict(members, self.now))
-        if self.peers[by] is None:  # killed on the way: the operator asks again
+        if self.peers[by] is None:  # killed in between: the operator asks again
             self._later(0.5, lambda: self.evict_again(by, members))
 
     def evict_again(self, by: str, members: Sequence[str]) -> None:
@@ -294,13 +294,13 @@ class World(Timeline):
         self.files[name] = self.requests.pop(name)
 
     def _settle_file(self, name: str, rows: int) -> None:
-        """What a peer that starts does with its folder, and what it then checks."""
+        """Settle a starting peer's folder as peers do, and check the result."""
         self._finish_growth(name, rows)
         if self.files[name] != rows:
             raise Violated(f"{name} has a file of {self.files[name]} rows, and a state of {rows}")
 
     def _finish_growth(self, name: str, rows: int) -> None:
-        """What `growth.settle` does: the state has the rows asked for, and the file follows."""
+        """Do what `growth.settle` does: the state has the requested rows, and the file follows."""
         if self.requests.get(name) == rows:
             if self.settles_safely:
                 self.disks[name].sync()
@@ -379,10 +379,10 @@ class World(Timeline):
             if after_each is not None:
                 after_each(self)
         self.now = until
-        self.auditor.check()  # of all, whoever has touched them
+        self.auditor.check()  # of all, whether they have changed or not
 
     def heal(self, patience: float = 200.0) -> None:
-        """Go on ringing until all have heard of the last generation."""
+        """Continue ringing until all know the last generation."""
         end = self.now + patience
         while self.now < end and not (is_in_one_generation(self) and self._has_taken_up()):
             self.run(min(end, self.now + 5.0))
@@ -391,7 +391,7 @@ class World(Timeline):
         return not set(self.requests) & set(remaining(self))
 
     def settle(self, patience: float = 1000.0) -> None:
-        """Ring no more, and let every exchange in flight come to its end."""
+        """Ring no more, and let every exchange in flight end."""
         for name, runtime in self.peers.items():
             if runtime is not None:
                 runtime.stop_ringing()
@@ -403,21 +403,21 @@ class World(Timeline):
     # What is true
 
     def state(self, name: str) -> State:
-        """What the peer knows: in memory if it runs, on its disk if not."""
+        """Return the peer's state: in memory if it runs, else on its disk."""
         runtime = self.peers[name]
         return self.disks[name].commits[-1] if runtime is None else runtime.protocol.state
 
     def is_running(self, name: str) -> bool:
-        """Whether the peer has done all that the last event asked of it."""
+        """Return whether the peer has finished all work of the last event."""
         return self.peers[name] is not None
 
     def is_away(self, name: str, neighbor: str) -> bool:
-        """Whether a peer knows that it must not make a new offer to a neighbor."""
+        """Return whether a peer knows that it must not make a new offer to a neighbor."""
         runtime = self.peers[name]
         return runtime is not None and neighbor in runtime.protocol.away
 
     def estimates(self) -> FloatArray:
-        """What every row of every peer knows, one after the other."""
+        """Return the estimates of all rows of all peers."""
         return np.array(
             [
                 self.contexts[name].rule.readout(node.mass, node.private)[0]

@@ -34,11 +34,11 @@ from pairgossip.peer.protocol.messages import VERSION
 
 PATIENCE = 20.0
 LONG_ENOUGH = 1.0
-"""Seconds in which what is not refused would long have been heard."""
+"""Seconds after which anything that is not refused would have arrived."""
 
 
 class Person:
-    """A key and a certificate, which says by default what a peer's must say."""
+    """A key and a certificate, by default like that of a peer."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ def site_of(
     connect: str | None = None,
     longest_frame: int = 1 << 17,
 ) -> Site:
-    """A site whose neighbors are all to be found at one address, or at none."""
+    """Return a site whose neighbors all have one address, or none."""
     known = [make_neighbor(one.id, one.certificate, connect) for one in neighbors]
     return Site(me.id, known, me.certificate_file, me.key_file, listen, longest_frame)
 
@@ -172,7 +172,7 @@ def linked(me: Person, site: Site) -> Iterator[tuple[ZenohLink, Heard]]:
 
 
 def until(is_so: Callable[[], object], doing: Callable[[], None] = lambda: None) -> bool:
-    """Do something again and again until something is so, or patience ends."""
+    """Repeat something until a condition holds, or time runs out."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         doing()
@@ -184,14 +184,14 @@ def until(is_so: Callable[[], object], doing: Callable[[], None] = lambda: None)
 
 @contextmanager
 def bare_session(me: Person, others: Sequence[Person], connect: str) -> Iterator[zenoh.Session]:
-    """A session of somebody who keeps to no rules of ours."""
+    """Open a session that does not follow our rules."""
     with lawless_session(configuration(site_of(me, others, connect=connect))) as session:
         yield session
 
 
 @contextmanager
 def lawless_session(config: dict[str, Any]) -> Iterator[zenoh.Session]:
-    """A session with this configuration, but for its rules."""
+    """Open a session with this configuration, but without its rules."""
     config["access_control"] = {"enabled": False}
     session = zenoh.open(zenoh.Config.from_json5(json.dumps(config)))
     try:
