@@ -1,4 +1,4 @@
-"""What sums over pieces of rows tell together, by exact linear algebra."""
+"""What sums over pieces of rows reveal together, by exact linear algebra."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Piece = tuple[str, int]
 
 
 def tell_few(releases: Sequence[frozenset[Piece]], least: int) -> tuple[str, ...] | None:
-    """Return fewer members than this whose pieces alone some combination of sums is about.
+    """Return fewer than ``least`` members to whom some combination of sums refers alone, or None.
 
     There is such a combination if the sums have a larger rank than their restriction to the
     pieces of all other members.

@@ -1,7 +1,7 @@
-"""What must hold in a study whatever fails, checked at every save, at every frame, and at the end.
+"""Invariants of a study under any faults, checked at every save, at every frame, and at the end.
 
-Written apart from the protocol: from the records that members have saved, the streams they have
-drawn, and the numbers that the world has planted.
+The checks are independent of the protocol: they use the records that members have saved, the
+streams that they have drawn, and the numbers that the world has planted.
 """
 
 from __future__ import annotations
@@ -53,34 +53,34 @@ Place = tuple[bytes, int]
 
 
 class Auditor:
-    """Looks at all that members save and send, and remembers it whoever forgets it."""
+    """Checks all that members save and send, and remembers it even if members forget it."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.checks = 0
         self.is_strict = False
-        """Whether restored members must not contradict themselves: those that hear from others."""
+        """Whether restored members that hear from others must not contradict themselves either."""
         self.records: dict[bytes, AnyRecord] = {}
-        """All that an honest member has ever saved of its own, by digest."""
+        """All records that honest members have ever saved of their own, by digest."""
         self._lists: dict[bytes, MemberList] = {}
         self._said: dict[Slot, bytes] = {}
-        """By slot: the digest of what its member has saved."""
+        """The digest of what a member has saved, by slot."""
         self._agreed: set[tuple[str, bytes]] = set()
         self.visible: set[bytes] = set()
-        """Questions that an operator accepts although differences tell its numbers."""
+        """Questions that an operator accepts although differences reveal its numbers."""
         self._echoed: dict[bytes, frozenset[bytes]] = {}
-        """The digests that members have seen who echo this."""
+        """The digests seen by members that send this echo."""
         self.contributed: list[Contributed] = []
         """All vectors that members have made, in order."""
         self._hidden: dict[tuple[str, bytes], bytes] = {}
-        """What a stream hides, by member and key."""
+        """The vector that a stream hides, by member and key."""
         self._chains: dict[tuple[str, bytes, int], set[bytes]] = defaultdict(set)
         self._privates: dict[bytes, bytes] = {}
         """Private keys, by the public ones."""
         self._shown: dict[Place, set[str]] = defaultdict(set)
         """Members that have sent their own words."""
         self._vectors: dict[tuple[str, int, str], bytes] = {}
-        """What was released of a piece, by member, batch and column."""
+        """The rows' vector that was released of a piece, by member, batch and column."""
         self._releases: dict[bytes, frozenset[Piece]] = {}
         self._committed: set[bytes] = set()
         """Commitments that their members have shown."""
@@ -91,7 +91,7 @@ class Auditor:
     # What operators do
 
     def agreed(self, member: str, question: bytes) -> None:
-        """Note that an operator asks a question, or accepts it."""
+        """Record that an operator asks a question, or accepts it."""
         self._agreed.add((member, question))
 
     def shown(self, question: bytes) -> set[str]:
@@ -103,7 +103,7 @@ class Auditor:
     # What members save
 
     def committed(self, member: Member, record: AnyRecord) -> None:
-        """Check a record that is on the disk of a member now."""
+        """Check a record that is now on the disk of a member."""
         if record.member == member.id and member.id not in self._world.liars:
             self._check_own(member, record)
 
@@ -132,7 +132,7 @@ class Auditor:
             self._check_table(record.member, record.question, read_table(record.public))
 
     def _check_list_of(self, member: Member, record: Assent | Never) -> None:
-        """Whoever has signed a list signs one only after it, or if somebody will never sign it."""
+        """Check that lists a member signs follow each other, unless one of them was given up."""
         refused = record.list if isinstance(record, Never) else None
         signed = [
             one.list
@@ -151,14 +151,14 @@ class Auditor:
         self._check_changes(member, new)
 
     def _leads(self, one: MemberList, new: MemberList) -> bool:
-        """Return whether a list is another one, or comes before it."""
+        """Return whether a list equals another one, or precedes it."""
         here: MemberList | None = new
         while here is not None and here != one:
             here = self._lists.get(here.parent)
         return here == one
 
     def _check_rivals(self) -> None:
-        """Of two lists that all have signed, one leads to the other: there is one study."""
+        """Check that of any two lists that all have signed, one leads to the other."""
         signed = defaultdict[bytes, set[str]](set)
         for record in self.records.values():
             if isinstance(record, Assent):
@@ -173,7 +173,7 @@ class Auditor:
                 raise Violated(f"two rival lists exist: {one.ids} and {two.ids}")
 
     def _check_changes(self, member: Member, new: MemberList) -> None:
-        """A list changes only what operators have decided, and evicts one member at most."""
+        """Check that a list changes only what operators decided, and evicts at most one member."""
         newcomers = set(new.ids) - self._known_ids(new) - {member.id}
         if not newcomers <= member.accepted:
             raise Violated(f"{member.id} signs a list with members that nobody has accepted")
@@ -186,7 +186,7 @@ class Auditor:
             raise Violated(f"{member.id} signs a list with two kinds of change")
 
     def _known_ids(self, new: MemberList) -> set[str]:
-        """Return the members of the list before."""
+        """Return the members of the preceding list."""
         return set() if new.parent == NO_DIGEST else set(self._list(new.parent).ids)
 
     def _check_yes(self, member: Member, yes: Yes) -> None:
@@ -199,7 +199,7 @@ class Auditor:
         self._check_list(question.list)
 
     def _check_echo(self, member: Member, echo: Echo) -> None:
-        """Who echoes the same has seen the same."""
+        """Check that members that send the same echo have seen the same digests."""
         place = echo.question, echo.round
         held = self._held(member, Digests, *place)
         seen = frozenset(digest_of(one) for one in held)
@@ -218,7 +218,7 @@ class Auditor:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """See every stream and every chain that it is made of, while this lasts."""
+        """Observe every stream, and every chain from which it is made, within this block."""
         derive, stream, draw = ratchet._derive, ratchet._stream, ratchet.public_key
 
         def watch_derive(secret: bytes, info: bytes, salt: bytes | None = None) -> bytes:
@@ -243,7 +243,7 @@ class Auditor:
             yield
 
     def _use(self, key: bytes) -> None:
-        """Note that a stream hides a vector: it hides no other."""
+        """Record that a stream hides a vector; check that it hides no other."""
         hidden = self.contributed[-1]
         if self._hidden.setdefault((hidden.member, key), hidden.vector) != hidden.vector:
             raise Violated(f"{hidden.member} has used a mask twice")
@@ -269,7 +269,7 @@ class Auditor:
                 self._check_words(member, record)
 
     def _check_digest(self, member: Member, digests: Digests) -> None:
-        """Words are stored, and nothing is left that tells them, before their digest is shown."""
+        """Check that words are saved and their keys erased before their digest is shown."""
         place = digests.question, digests.round
         self.checks += 1
         if not [one for one in self._held(member, Words, *place) if one.member == member.id]:
@@ -281,7 +281,7 @@ class Auditor:
             raise Violated(f"{member.id} keeps a key whose digest it has shown")
 
     def _check_words(self, member: Member, words: Words) -> None:
-        """Words are shown with everybody's yes and echo, and are in the record of disclosures."""
+        """Check that words are shown only after all yeses and echoes, and after their record."""
         place = words.question, words.round
         self.checks += 1
         question = self._question(member, words.question)
@@ -306,13 +306,13 @@ class Auditor:
         self._release(words.question, yeses)
 
     def _check_vectors(self, member: Member, question: bytes) -> None:
-        """A piece adds to a column in one question only, or to another with the same vector."""
+        """Check that a piece adds to a column in one question only, or with the same vector."""
         column = read_layout(self._question(member, question)).column
         own = self._own_yes(member, question)
         batches = [piece.batch for yes in own for piece in yes.pieces if piece.rows]
         place = member.id, question, 1
         made = [one for one in self.contributed if (one.member, one.question, one.round) == place]
-        for hidden in made[-1:]:  # a kill may have undone the yes that earlier ones were made for
+        for hidden in made[-1:]:  # a kill may have undone the yes of earlier ones
             for batch in batches:
                 known = self._vectors.setdefault((member.id, batch, column), hidden.rows)
                 if known != hidden.rows:
@@ -323,7 +323,7 @@ class Auditor:
         return [one for one in held if one.member == member.id]
 
     def _release(self, question: bytes, yeses: Iterable[Yes]) -> None:
-        """Check that no combination of sums tells of fewer members than it must."""
+        """Check that no combination of sums refers to fewer members than allowed."""
         if question in self._releases:
             return
         pieces = frozenset(
@@ -334,7 +334,7 @@ class Auditor:
         if few is not None and not self.visible:
             raise Violated(f"sums tell what {few} have together")
 
-    # What is known of lists and questions
+    # What is known about lists and questions
 
     def _question(self, member: Member, name: bytes) -> Question:
         record = member.disk.decoded.get(name)
@@ -357,7 +357,7 @@ class Auditor:
         return self._lists[digest]
 
     def _check_list(self, digest: bytes) -> None:
-        """A question's list was signed by all that are on it."""
+        """Check that a question's list was signed by all of its members."""
         signed = {
             one.member
             for one in self.records.values()
@@ -366,12 +366,12 @@ class Auditor:
         if not signed | self._world.liars >= set(self._list(digest).ids):
             raise Violated(f"a question of a list that not all have signed: {signed}")
 
-    # What comes of questions
+    # Outcomes of questions
 
     def closed(
         self, member: str, question: bytes, table: Sequence[Table] | None, is_disclosed: bool
     ) -> None:
-        """Check a result against the plain sums; note that a question ended without one."""
+        """Check a result against the plain sums, or record that a question ended without one."""
         if table is not None:
             self._finished[question].add(member)
             self._check_table(member, question, table)
@@ -379,9 +379,9 @@ class Auditor:
             self._ended[question].add(member)
 
     def restored(self, member: str, archived: Iterable[bytes]) -> None:
-        """Note that a backup has undone what a member ended after it: it may decide anew.
+        """Record that a backup has undone what a member ended after it: it may decide again.
 
-        If anybody had heard of the end, all others would have ended, too.
+        If any member had received the ending, all others would have ended, too.
         """
         for question in self._ended.keys() - set(archived):
             self._ended[question].discard(member)
@@ -410,7 +410,7 @@ class Auditor:
             raise Violated(f"{member.id} takes itself for a restored backup: {study.halted}")
 
     def check_end(self) -> None:
-        """Check what must hold once nothing is open."""
+        """Check the invariants once nothing is open."""
         self._check_rivals()
         for question, members in self._ended.items():
             if self._finished[question] and members:
@@ -424,7 +424,7 @@ class Auditor:
                     raise Violated(f"{member.id} takes {liar} for a liar")
 
     def _check_disclosures(self, member: Member) -> None:
-        """All words that a member knows it has shown are in its record of disclosures."""
+        """Check that all words that a member has shown are in its record of disclosures."""
         for digest, kept in member.disk.journal.records.items():
             record = member.disk.decoded[digest]
             if kept.is_shown and isinstance(record, Words) and record.member == member.id:

@@ -1,4 +1,4 @@
-"""Defects, one at a time, planted into the members of a study, to see that they are noticed."""
+"""Defects that are planted into the members of a study one at a time, and must be detected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.study.world import World
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
 DEFECTS: dict[str, tuple[Plant, str]] = {}
-"""What is planted, by its name, and what must be said of it."""
+"""What is planted, by name, and the text of the violation that must be reported."""
 
 
 def _defect(name: str, said: str) -> Callable[[Plant], Plant]:
@@ -32,7 +32,7 @@ def _defect(name: str, said: str) -> Callable[[Plant], Plant]:
 
 
 def _wrap(patch: Patch, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-    """Put what is made of a method in its place."""
+    """Replace a method by a version that is made from it."""
     patch.setattr(owner, name, make(getattr(owner, name)))
 
 

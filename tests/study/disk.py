@@ -1,4 +1,4 @@
-"""The disk of a simulated study: what is in one transaction is there or not, secrets are apart."""
+"""The disk of a simulated study: transactions are atomic, and secrets are separate."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pairgossip.study.protocol.site import Kept, Save, State
 
 
 class Killed(Exception):
-    """The process ends here, whatever it was about to do."""
+    """The process is killed here."""
 
 
 @dataclass
 class Journal:
-    """What was saved, and what a backup holds of it: all but the secrets."""
+    """What was saved, which is also what a backup holds: all but the secrets."""
 
     records: dict[bytes, Kept] = field(default_factory=dict)
-    """By digest, in the order in which they were saved."""
+    """Records by digest, in the order in which they were saved."""
     notes: dict[str, bytes] = field(default_factory=dict)
     archive: dict[bytes, tuple[bytes, ...]] = field(default_factory=dict)
-    """What is left of the records of a question that came to its end."""
+    """What remains of the records of questions that ended."""
 
     def copy(self) -> Journal:
         return Journal(dict(self.records), dict(self.notes), dict(self.archive))
@@ -88,7 +88,7 @@ class Disk:
         )
 
     def restore(self, backup: Journal, secrets: dict[str, bytes]) -> None:
-        """Put a backup back; secrets are not part of it."""
+        """Restore a backup; secrets are not part of it."""
         self.journal, self.secrets = backup.copy(), dict(secrets)
         archived = [content for rest in backup.archive.values() for content in rest]
         held = map(decode, [*archived, *(kept.content for kept in backup.records.values())])

@@ -27,7 +27,7 @@ from pairgossip.study.protocol.study import Progress, Study
 
 
 class FakeProgram:
-    """Sums of random vectors in so many rounds, then a statement of a digest of the sums."""
+    """Sums of random vectors in several rounds, then a statement of a digest of the sums."""
 
     most_rounds = 20
 
@@ -79,7 +79,7 @@ class FakeProgram:
 
 
 class FakeSite:
-    """A site that says yes to all, and notes what it is told."""
+    """A site that says yes to everything, and records what it is told."""
 
     def __init__(self, seed: bytes, rounds: int = 1, size: int = 7, last_digit: str = "") -> None:
         self.seed, self.rounds, self.size, self.last_digit = seed, rounds, size, last_digit
@@ -146,7 +146,7 @@ def verify(certificate: str, payload: bytes, signature: bytes) -> bool:
 
 
 class Peer:
-    """One member of a question: its records, its secrets, and what it has written down."""
+    """One member of a question: its records, its secrets, and its notes."""
 
     def __init__(self, me: str, seed: int, site: FakeSite) -> None:
         self.me, self.site, self.outbox = me, site, list[bytes]()
@@ -197,7 +197,7 @@ def ask_all(peers: list[Peer], **facts: Any) -> bytes:
 
 
 def deliver(peers: list[Peer], rng: np.random.Generator, loss: float = 0.0) -> None:
-    """Bring what is sent to all others, in any order and some of it twice."""
+    """Deliver what is sent to all others, in any order, and some of it twice."""
     pending = [(to, content) for one in peers for content in one.outbox for to in peers]
     for one in peers:
         one.outbox.clear()
@@ -240,7 +240,7 @@ class Node:
         return tuple(self.old.get(name, ()))
 
     def view(self, name: bytes) -> Progress:
-        """Return how far a question is that is known here."""
+        """Return the progress of a question that is known here."""
         found = self.study.question(name)
         assert found is not None
         return found
@@ -282,7 +282,7 @@ class Node:
 
 
 def exchange(nodes: Sequence[Node], seed: int = 0, contacts: int = 3, loss: float = 0.0) -> None:
-    """Deliver all frames, in any order, between so many contacts of all."""
+    """Deliver all frames, in any order, for this many contacts of all members."""
     rng = np.random.default_rng(seed)
     by_id = {one.id: one for one in nodes}
     for _ in range(contacts):

@@ -1,4 +1,4 @@
-"""Records and frames that a liar, or whoever holds its machine, can make by hand."""
+"""Records and frames that a liar, or anybody with access to its machine, can make by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ R = TypeVar("R", bound=AnyRecord)
 
 
 def sign(record: R, signer: str | None = None) -> R:
-    """Sign a record as its member does, or as another does in its name."""
+    """Sign a record as its member does, or as another member does in its name."""
     unsigned = replace(record, signature=b"")
     return replace(unsigned, signature=seal(signer or record.member, payload_of(unsigned)))
 
@@ -36,7 +36,7 @@ def change(record: R, **fields: Any) -> R:
 
 
 def make_study(size: int, seed: int = 0, **more: Any) -> World:
-    """Members on a network without faults, whose list exists."""
+    """Make a study on a network without faults, whose list exists."""
     world = World(size, seed, **more)
     world.run(world.now + 8.0)
     assert all(list_of(world, name).ids == tuple(world.members) for name in world.members)
@@ -86,7 +86,7 @@ def inject(world: World, sender: str, receivers: Iterable[str], *records: AnyRec
 
 
 def said(world: World, kind: type[R], about: bytes | Question | None = None) -> list[R]:
-    """Return what honest members have said of a kind, of all questions or of one."""
+    """Return the records of a kind that honest members have sent, about all questions or one."""
     name = digest_of(about) if isinstance(about, Question) else about
     return [
         one

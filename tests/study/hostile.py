@@ -1,4 +1,4 @@
-"""Members of a study that are sent frames no honest member sends, and what becomes of them."""
+"""Members of a study that are sent frames no honest member sends, and the effects of these."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from tests.study.world import World
 
 ME = name_of(1)
 MOST_SENT = 40
-"""Frames that one frame may be answered with."""
+"""Largest number of frames in answer to one frame."""
 MOST_BYTES = 1 << 21
-"""Bytes that one frame may be answered with."""
+"""Largest number of bytes in answer to one frame."""
 MOST_ANSWERED = 200
-"""Frames after which a member is made anew, so that budgets of bytes do not hide what follows."""
+"""Frames after which a member is remade, so that used-up budgets of bytes do not hide defects."""
 LOOKED_AT = 10
-"""Every so many frames all that an operator sees is compared before and after."""
+"""Number of frames from one comparison of all that an operator sees to the next."""
 
 
 @dataclass
 class Victim:
-    """What a member has kept at some moment."""
+    """What a member had saved at some moment."""
 
     journal: Journal
     secrets: dict[str, bytes]
@@ -48,7 +48,7 @@ class Victim:
 
 @dataclass
 class Scene:
-    """A member at many moments, and all that others may have sent it."""
+    """A member at many moments, and all that others may have sent to it."""
 
     world: World
     victims: list[Victim]
@@ -113,7 +113,7 @@ def twist_record(frame: bytes, chance: random.Random) -> bytes:
 
 
 def fuzz_study(frames: int, seed: int) -> Counter[str]:
-    """Send this many mutated frames to a member at many moments; count what became of them."""
+    """Send this many mutated frames to a member at many moments; count the outcomes."""
     chance, scene, verdicts = random.Random(seed), record_scene(), Counter[str]()
     genuine = set(scene.world.auditor.records)
     study, left = scene.start(chance.choice(scene.victims)), MOST_ANSWERED
@@ -146,7 +146,7 @@ def look(study: Study) -> object:
 
 
 def judge(actions: Actions, genuine: set[bytes]) -> str:
-    """Say what a member made of a frame; raise `Violated` if that is more than it may."""
+    """Return what a member did with a frame; raise `Violated` if that is not allowed."""
     sent = [one for one in actions if isinstance(one, Send)]
     if len(sent) > MOST_SENT or sum(len(one.frame) for one in sent) > MOST_BYTES:
         raise Violated(f"a frame that {len(sent)} follow")
@@ -158,7 +158,7 @@ def judge(actions: Actions, genuine: set[bytes]) -> str:
 
 
 def check_saved(record: AnyRecord, genuine: set[bytes]) -> None:
-    """What is written down was signed by its member: honestly, or by one that lies."""
+    """Check that a saved record was signed by its member, honest or not."""
     is_signed = record.signature == seal(record.member, payload_of(record))
     if digest_of(record) not in genuine and not is_signed:
         raise Violated(f"a record that nobody has signed: {record}")

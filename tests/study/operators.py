@@ -46,10 +46,10 @@ class Member:
     is_wanted: bool = True
     """Whether it is to be on the list."""
     accepted: set[str] = field(default_factory=set)
-    """Whose cards its operator has accepted."""
+    """Members whose cards its operator has accepted."""
     was_restored: bool = False
     is_soon: bool = False
-    """Whether a contact is due in a moment."""
+    """Whether a contact is about to take place."""
     decided: set[bytes] = field(default_factory=set)
     lifetimes: int = 0
     announced: int = 0
@@ -57,7 +57,7 @@ class Member:
 
 
 class Operators(Timeline):
-    """What people do in a world, by lot."""
+    """What people do in a world, at random."""
 
     members: dict[str, Member]
     evicted: set[str]
@@ -67,7 +67,7 @@ class Operators(Timeline):
     announces: bool
 
     def do(self, name: str, what: Callable[[Study], Iterable[Action]]) -> bool:
-        """Let a member do something, as far as it comes; return whether it ran."""
+        """Let a member do something until it is done or killed; return whether it ran."""
         raise NotImplementedError
 
     def start(self, name: str) -> None:
@@ -79,7 +79,7 @@ class Operators(Timeline):
         raise NotImplementedError
 
     def add_member(self, number: int) -> Member:
-        """Make a member whose machine is new."""
+        """Make a member with a new machine."""
         raise NotImplementedError
 
     @property
@@ -90,7 +90,7 @@ class Operators(Timeline):
     def request(
         self, name: str, what: Callable[[Study], Iterable[Action]], about: bytes = b""
     ) -> None:
-        """Let an operator request something, maybe of a question; again if the machine is down."""
+        """Let an operator request something; repeat the request if the machine is down."""
         member = self.members[name]
 
         def requested(study: Study) -> Iterable[Action]:
@@ -117,7 +117,7 @@ class Operators(Timeline):
         self.request(name, ask)
 
     def ask_like(self, name: str, phase: str, more: Callable[[Progress], dict[str, Any]]) -> None:
-        """Let an operator ask once more what came to this phase, if anything did."""
+        """Let an operator ask again a question that reached this phase, if there is one."""
         study = self.members[name].study
         views = [] if study is None else [v for v in study.questions if v.phase == phase]
         if views:
@@ -125,7 +125,7 @@ class Operators(Timeline):
             self.ask(name, read_layout(view.question), **more(view))
 
     def _look(self, name: str, life: int) -> None:
-        """Let an operator look at what waits, and decide some time later."""
+        """Let an operator look at what is pending, and decide some time later."""
         member = self.members[name]
         if member.lifetimes != life or member.study is None:
             return
@@ -138,14 +138,14 @@ class Operators(Timeline):
         self._later(LOOK_EVERY * self.chance.uniform(0.8, 1.2), lambda: self._look(name, life))
 
     def choose(self, member: str, question: bytes) -> Choice:
-        """Draw what an operator makes of a question."""
+        """Draw an operator's decision about a question."""
         drawn = self.chance.random()
         if drawn < 0.85 or not self.is_bad:
             return "accept"
         return "refuse" if drawn < 0.91 else "wait"
 
     def _announce(self, member: Member) -> None:
-        """Announce the batches that are there, once there is a list."""
+        """Announce the present batches, once there is a list."""
         study = member.study
         if study is None or study.members is None:
             return
@@ -165,7 +165,7 @@ class Operators(Timeline):
             )
         elif choice == "accept":
             self._later(self.chance.expovariate(1.0), lambda: self.accept(member.id, question))
-        elif self.is_bad:  # it hesitates until good times
+        elif self.is_bad:  # it hesitates until faults are over
             later = self.faults.until - self.now
             self._later(later, lambda: member.decided.discard(question))
 
@@ -174,10 +174,10 @@ class Operators(Timeline):
         self.auditor.agreed(name, question)
         self.request(name, lambda study: study.accept(question), question)
 
-    # What operators want of the list of members
+    # What operators want for the list of members
 
     def _look_at_members(self, member: Member, study: Study) -> None:
-        """Bring the list a step closer to the one that operators want."""
+        """Bring the list one step closer to the one that operators want."""
         wanted = [other for other in self.members.values() if other.is_wanted]
         have = set(study.members.ids) if study.members is not None else set()
         if member.id in self.evicted or {other.id for other in wanted} == have:
@@ -194,18 +194,18 @@ class Operators(Timeline):
             self.request(member.id, lambda study: study.propose())
 
     def add_batch(self, name: str) -> None:
-        """Let a member have more rows."""
+        """Give a member more rows."""
         self.members[name].site.folder.batches += 1
         self.counts["batches"] += 1
 
     def join(self) -> None:
-        """A new member that all others accept."""
+        """Add a new member, which all others accept."""
         member = self.add_member(len(self.members))
         self.counts["joins"] += 1
         self.start(member.id)
 
     def leave(self, name: str) -> None:
-        """Let a member ask to be left out."""
+        """Let a member ask to leave."""
         self.members[name].is_wanted = False
         self.counts["leaves"] += 1
         self.request(name, lambda study: study.leave())

@@ -1,4 +1,4 @@
-"""Members of a study as they are in the field: processes, folders, TLS on 127.0.0.1, commands."""
+"""Members of a study as in the field: processes, folders, TLS on 127.0.0.1, commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.cli.running import main
 from tests.peer.zenoh_people import free_address
 
 PATIENCE = 100.0
-"""Seconds until something must have happened, on however busy a machine."""
+"""Seconds to wait for something, even on a busy machine."""
 SPEC = """\
 kernel = "auc"
 columns = ["risk"]
@@ -35,7 +35,7 @@ AGE = SPEC.replace("risk", "age").replace("age = [0, 1]", "age = [0, 100]")
 
 
 def write_rows(path: Path, seed: int, rows: int = 200) -> Path:
-    """Write rows of three columns, of which one has lower scores for class 0."""
+    """Write rows of three columns; one has lower scores for class 0."""
     random = np.random.default_rng(seed)
     died = np.arange(rows) % 2
     risk = np.clip(random.normal(0.4 + 0.2 * died, 0.15), 0, 1).round(4)
@@ -68,7 +68,7 @@ class Site:
         return out
 
     def attempt(self, command: str, *words: str) -> tuple[int, str, str]:
-        """Run a command; return its exit code, what it prints and what it says."""
+        """Run a command; return its exit code, its output and its messages."""
         home = () if "--home" in words else ("--home", str(self.folder))
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -76,7 +76,7 @@ class Site:
         return code, out.getvalue(), err.getvalue()
 
     def set(self, text: str) -> None:
-        """Add to peer.toml."""
+        """Append a line to peer.toml."""
         with open(self.folder / "peer.toml", "a", encoding="utf-8") as file:
             file.write(text)
 
@@ -92,13 +92,13 @@ class Site:
             self.process = subprocess.Popen(whole, stderr=log, stdout=log)
 
     def kill(self) -> None:
-        """End the process at once, as a loss of power does."""
+        """Kill the process, like a loss of power."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
 
     def stop(self) -> int:
-        """End it as asked; return its exit code."""
+        """Stop it in an orderly way; return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
@@ -115,13 +115,13 @@ class Site:
 
     @property
     def status(self) -> StudyStatus:
-        """What it said last."""
+        """Its last status."""
         status = self.reading.status()
         assert status is not None
         return status
 
     def has_members(self, count: int) -> bool:
-        """Whether it is on a list of so many members."""
+        """Return whether it is on a list of this many members."""
         signed = self.reading.signed_list()
         return signed is not None and len(signed.list.members) == count
 
@@ -136,14 +136,14 @@ class Site:
         return sum(one.stat().st_size for one in self.folder.rglob("*") if one.is_file())
 
     def work(self) -> float:
-        """Return how many seconds of a core its process has taken."""
+        """Return the processor time of its process, in seconds."""
         assert self.process is not None
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def until(is_so: Callable[[], object], what: str = "", patience: float = PATIENCE) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + patience
     while not is_so():
         assert time.monotonic() < end, f"{what or is_so} is not so"

@@ -1,4 +1,4 @@
-"""Small histories of a study that were written by hand, for what lots seldom bring about."""
+"""Small histories of a study that were written by hand, for events that are rare at random."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_phase(world: World, question: bytes, phase: str, names: tuple[str, .
 
 
 def hold(world: World, sender: str, *kinds: type) -> None:
-    """Keep records of these kinds that a member says from all others, whoever passes them on."""
+    """Withhold a member's records of these kinds from all others, whoever passes them on."""
     world.holds_back = lambda _, to, frame: (
         to != sender
         and any(isinstance(one, kinds) and one.member == sender for one in records_in(frame))
@@ -32,7 +32,7 @@ def hold(world: World, sender: str, *kinds: type) -> None:
 
 
 def let_go(world: World, seconds: float = 20.0) -> None:
-    """Let all records through again."""
+    """Let all records pass again."""
     world.holds_back = lambda *_: False
     world.run(world.now + seconds)
 
@@ -42,7 +42,7 @@ def run(world: World, seconds: float = 15.0) -> None:
 
 
 def end_after_the_echo() -> None:
-    """An ending of a member that has echoed proves that it lies, and whoever has shown says so."""
+    """Let a member end a question after its echo: that proves a lie, and all others name it."""
     world = make_study(4)
     hold(world, D, Words)
     question = ask(world, A, RISK)
@@ -62,7 +62,7 @@ def require_liar(world: World, question: bytes) -> None:
 
 
 def restore_before_the_yes() -> None:
-    """A backup from before a yes, put back after it, does not say another one."""
+    """Restore a backup from before a yes: the member does not sign a different yes."""
     world = make_study(4)
     world.choose = lambda member, question: "wait" if member == C else "accept"  # type: ignore[method-assign]
     question = ask(world, A, RISK)
@@ -79,7 +79,7 @@ def restore_before_the_yes() -> None:
 
 
 def lose_the_words_of_a_leaver() -> None:
-    """A member that has lost what it has echoed cannot leave by itself: the others evict it."""
+    """Let a leaver lose words that it has echoed: it cannot leave, and the others evict it."""
     world = make_study(4)
     world.back_up(D)
     hold(world, D, Words)
@@ -94,7 +94,7 @@ def lose_the_words_of_a_leaver() -> None:
 
 
 def restore_after_a_release() -> None:
-    """A backup from before a release, put back after it, contributes to nothing more."""
+    """Restore a backup from before a release: the member does not contribute again."""
     world = make_study(4)
     world.back_up(C)
     ask(world, A, RISK)
@@ -109,7 +109,7 @@ def restore_after_a_release() -> None:
 
 
 def read_what_is_open() -> None:
-    """A table is not read before all have signed it."""
+    """Ask for a table that not all have signed yet: it is not read."""
     world = make_study(4)
     hold(world, D, Words)
     question = ask(world, A, RISK)
@@ -120,7 +120,7 @@ def read_what_is_open() -> None:
 
 
 def repeat_with_more_rows() -> None:
-    """Words that were shown are contributed once more only over the same rows."""
+    """Repeat a question with more rows: words are contributed again only for the same rows."""
     world = make_study(4)
     hold(world, D, Digests)
     question = ask(world, A, THRICE)
@@ -145,7 +145,7 @@ def repeat_with_more_rows() -> None:
 
 
 def ask_while_one_joins() -> None:
-    """A question is put to the list that all have signed, not to one that waits for a newcomer."""
+    """Ask while a newcomer joins: the question goes to the list that all have signed."""
     world = make_study(4, announces=False)
     world.join()
     world.lose_for_ever(name_of(4))
@@ -156,7 +156,7 @@ def ask_while_one_joins() -> None:
 
 
 def evict_two_at_once() -> None:
-    """Two members are evicted one after the other."""
+    """Evict two members at once: they are evicted one after the other."""
     world = make_study(6)
     for name in (name_of(4), name_of(5)):
         world.evict(name, is_lost=True)
@@ -167,7 +167,7 @@ def evict_two_at_once() -> None:
 
 
 def tell_two_halves() -> None:
-    """A commitment shown differently to two halves leads to no words, and to a proof."""
+    """Show two commitments to two halves: no words are shown, and there is proof of the lie."""
     world = make_study(4)
     forged = bytes(32)
     world.holds_back = lambda sender, to, frame: any(

@@ -1,4 +1,4 @@
-"""Seeded schedules: a random study, a bad time, then a good time in which every question ends."""
+"""Seeded schedules: a random study, a phase of faults, then one in which every question ends."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.study.world import World
 BAD = 10
 """Seconds in which anything may fail."""
 PATIENCE = 200
-"""Seconds of good times, of half a contact each, in which every question must come to its end."""
+"""Seconds without faults, of half a contact each, within which every question must end."""
 COLUMNS = ("risk", "age", "dose", "open", "open too", "closed")
 
 
 class Report(NamedTuple):
-    """What happened in a schedule that broke nothing."""
+    """What happened in a schedule without violations."""
 
     events: int
     checks: int
@@ -29,7 +29,7 @@ class Report(NamedTuple):
 
 
 def run_schedule(seed: int, **classes: Any) -> Report:
-    """Run one schedule; raise `Violated` if anything breaks that must hold."""
+    """Run one schedule; raise `Violated` if an invariant breaks."""
     world = draw_world(seed, **classes)
     with world.auditor.watching():
         world.run(BAD)
@@ -41,7 +41,7 @@ def run_schedule(seed: int, **classes: Any) -> Report:
 
 
 def check_ended(world: World) -> None:
-    """In good times every question ends, at every member that is still there."""
+    """Check that without faults every question ends, at every remaining member."""
     left = [
         f"{who} is at {view.phase} {view.round} of {view.name.hex()[:6]}, awaits {view.awaited}"
         for who, view in world.open_questions()
@@ -51,7 +51,7 @@ def check_ended(world: World) -> None:
 
 
 def count_outcomes(world: World) -> None:
-    """Count questions by what came of them at the members that are there."""
+    """Count questions by their outcomes at the running members."""
     outcomes: dict[bytes, set[str]] = {}
     for member in world.running():
         assert member.study is not None
@@ -95,7 +95,7 @@ def draw_faults(chance: random.Random) -> Faults:
 
 
 def plan_question(world: World, chance: random.Random) -> None:
-    """A question is asked, maybe withdrawn, maybe read again or repeated later."""
+    """Plan a question that is asked, perhaps withdrawn, perhaps read again or repeated later."""
     asker = name_of(chance.randrange(world.size))
     layout = Layout(chance.choice(COLUMNS), chance.choice([1, 1, 3]), nonce=chance.randrange(3))
     patience = chance.choice([3, 1000, 1000, 1000])
@@ -123,12 +123,12 @@ def withdraw(world: World, name: str) -> None:
 
 
 def repeat(world: World, name: str) -> None:
-    """Let a member ask again what was not finished."""
+    """Let a member repeat a question that was not finished."""
     world.ask_like(name, "ended", lambda view: {"repeats": view.name})
 
 
 def read(world: World, name: str) -> None:
-    """Let a member ask what is answered by a table that was released."""
+    """Let a member ask a question that a released table answers."""
     world.ask_like(name, "done", lambda view: {"reads": (view.name,), "adds": False})
 
 
@@ -139,7 +139,7 @@ def plan_batch(world: World, chance: random.Random) -> None:
 
 
 def plan_members(world: World, chance: random.Random) -> None:
-    """Some join, leave, are evicted, or are gone."""
+    """Plan members that join, leave, are evicted, or are lost."""
     if chance.random() < 0.3:
         world._at(chance.uniform(0.5, BAD - 2), world.join)
     kind = chance.choice(["", "", "", "leave", "evict", "lose"])
@@ -151,7 +151,7 @@ def plan_members(world: World, chance: random.Random) -> None:
 
 
 def plan_backups(world: World, chance: random.Random) -> None:
-    """A member is put back to what it was some time ago."""
+    """Plan the restoration of a member's backup."""
     if chance.random() < 0.25:
         name = name_of(chance.randrange(world.size))
         when = chance.uniform(0.5, BAD - 1)

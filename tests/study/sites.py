@@ -1,4 +1,4 @@
-"""Sites of a simulated study: planted numbers in place of rows, and operators who decide by lot."""
+"""Sites of a simulated study: planted numbers in place of rows, and random decisions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Table = tuple[int, ...]
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """What a question of this world is about: its text says so."""
+    """What a question of this world is about, as given by its text."""
 
     column: str
     rounds: Annotated[int, msgspec.Meta(ge=1, le=3)] = 1
     words: Annotated[int, msgspec.Meta(ge=1, le=9)] = 2
     nonce: int = 0
-    """Makes texts differ, as levels and seeds do."""
+    """Makes texts differ, as levels and seeds do in real texts."""
 
     @property
     def text(self) -> str:
@@ -35,7 +35,7 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 def read_layout(question: Question) -> Layout:
-    """Return what a question is about; raise InputError for what a liar asks."""
+    """Return what a question is about; raise InputError for a liar's question."""
     try:
         return msgspec.json.decode(question.text, type=Layout)
     except msgspec.MsgspecError:
@@ -43,7 +43,7 @@ def read_layout(question: Question) -> Layout:
 
 
 def draw_vector(member: str, batch: int, column: str, words: int) -> Words:
-    """Return the numbers of a piece of rows: the same whenever they are asked for."""
+    """Return the numbers of a piece of rows, which are always the same."""
     about = f"{member} {batch} {column}".encode()
     content = hashlib.shake_128(about).digest(8 * words)
     return np.frombuffer(content, dtype="<u8").copy()
@@ -79,7 +79,7 @@ def next_factor(sums: Sequence[Table]) -> int:
 
 
 def with_tables(sums: Sequence[Table], read: Sequence[Table]) -> list[Table]:
-    """Add tables of earlier questions to the first sum, or to nothing."""
+    """Add tables of earlier questions to the first sum, if there is one."""
     tables = [*sums[:1], *read]
     first = tuple(sum(column) % 2**64 for column in zip(*tables, strict=True))
     return [first, *sums[1:]]
@@ -96,26 +96,26 @@ class Contributed(NamedTuple):
     member: str
     question: bytes
     round: int
-    """Rounds that are asked once more, as members ask for something else, are not counted."""
+    """Its round; rounds that are repeated because members ask for something else do not count."""
     vector: bytes
     rows: bytes
-    """What it is made of, whatever the round multiplies it by."""
+    """The rows' numbers, without the factor of the round."""
 
 
 @dataclass
 class SumsProgram:
-    """Rounds of sums of which each depends on the last, then a statement of all of them."""
+    """Rounds of sums, each of which depends on the last, then a statement of all of them."""
 
     member: str
     layout: Layout
     yeses: Mapping[str, Yes]
     read: Sequence[Table]
     shift: int
-    """What this machine gets wrong in the last place."""
+    """The error of this machine in the last place."""
     name: bytes
     """The question."""
     contributed: list[Contributed]
-    """Where the auditor sees which vector is hidden next."""
+    """A list in which the auditor sees which vector is hidden next."""
     sums: list[Table] = field(default_factory=list)
     most_rounds: int = 10
 
@@ -161,7 +161,7 @@ class SumsProgram:
         return Ask(Kind.STATEMENT, public)
 
     def take(self, ask: Ask, total: Words) -> None:
-        if ask.kind is Kind.SUM:  # else it is the statement that all have signed
+        if ask.kind is Kind.SUM:  # otherwise it is the statement that all have signed
             self.sums.append(tuple(total.tolist()))
 
 
@@ -171,17 +171,17 @@ class Noted(NamedTuple):
     name: bytes
     round: int
     words: bytes
-    """Their digest."""
+    """The digest of the words."""
 
 
 @dataclass
 class Folder:
-    """What a site keeps on its disk, and what a backup of it holds."""
+    """What a site has on its disk, and what a backup of it holds."""
 
     batches: int = 1
     noted: list[Noted] = field(default_factory=list)
     offered: dict[bytes, tuple[str, tuple[Piece, ...]]] = field(default_factory=dict)
-    """By question: its column, and the pieces that this site adds."""
+    """The column of each question, and the pieces that this site adds."""
     results: dict[bytes, list[Table]] = field(default_factory=dict)
     given_up: dict[bytes, bool] = field(default_factory=dict)
 
@@ -191,22 +191,22 @@ class Folder:
 
 @dataclass
 class PlantedSite:
-    """One member's machine: numbers by formula, decisions by lot."""
+    """One member's machine: numbers by formula, random decisions."""
 
     member: str
     verdicts: Mapping[str, str]
-    """What policy says of a column; "ask" unless it is named."""
+    """The policy's verdict for each column; "ask" for others."""
     shift: int = 0
     folder: Folder = field(default_factory=Folder)
     is_careful: bool = False
     """Whether a yes waits while another question with this site's yes may count its column."""
     is_changed: bool = False
-    """Whether the source is not what it was, so that nothing can be read."""
+    """Whether the source has changed, so that nothing can be read."""
     contributed: list[Contributed] = field(default_factory=list)
     """All that members of this world have made, in order."""
     programs: dict[bytes, SumsProgram] = field(default_factory=dict)
     leaving: dict[bytes, bool] = field(default_factory=dict)
-    """Questions of which nothing comes, and whether words were shown, until they are archived."""
+    """Abandoned questions that are not archived yet, and whether words were shown."""
     point: Callable[[str], None] = lambda _: None
     """Called wherever the process may be killed."""
     told: Callable[[str, bytes, list[Table] | None, bool], None] = lambda *_: None
@@ -238,7 +238,7 @@ class PlantedSite:
                 raise Reserved("Another question has this site's yes: wait for it.", other)
 
     def _eligible(self, name: bytes, column: str, repeats: bytes | None) -> tuple[Piece, ...]:
-        """The same pieces again where words are repeated, else those not promised elsewhere."""
+        """Return the same pieces if words are repeated, else those not promised elsewhere."""
         if repeats in self.folder.offered:
             return self.folder.offered[repeats][1]
         gone = {
@@ -282,7 +282,7 @@ class PlantedSite:
         self.leaving[name] = is_disclosed
 
     def archived(self, name: bytes) -> None:
-        """Write down, with the journal, that nothing comes of a question."""
+        """Record, along with the journal, that a question was abandoned."""
         if name in self.leaving:
             self.folder.given_up[name] = self.leaving[name]
             self.told(self.member, name, None, self.leaving[name])

@@ -1,4 +1,4 @@
-"""What others cannot make a member keep, whatever they sign, and how members stay of one mind."""
+"""What others cannot make a member store, whatever they sign, and how members stay in agreement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.study.fakes import FakeSite, Node, accept_each_other, ask, exchange, 
 
 
 def forge(node: Node, record: AnyRecord) -> AnyRecord:
-    """Let a member sign what its own rules would not."""
+    """Let a member sign what its own rules would refuse."""
     return node.study._desk.sign(record)
 
 
@@ -62,7 +62,7 @@ def test_asking_and_withdrawing_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -
     exchange(nodes)
     assert [node.study.question(name) is None for node in nodes[1:]] == [True] * 2
     question = nodes[0].view(name).question
-    give(nodes[1], "m02", [question], now=1 + 300)  # which passes it on, five minutes later
+    give(nodes[1], "m02", [question], now=1 + 300)  # which passes it on five minutes later
     assert nodes[1].view(name).phase == "asked"
     other = ask(nodes[2])
     exchange(nodes)
@@ -129,7 +129,7 @@ def test_only_members_that_are_there_are_told_that_the_list_is_another(is_there:
 
 
 def make_up_lists(liar: Node, parent: bytes, numbers: Iterable[int]) -> list[AnyRecord]:
-    """Return lists of a member and of two that it has made up, signed by all of them."""
+    """Return lists of a member and of two invented ones, signed by all of them."""
     made_up = [Node(20), Node(21)]
     signed: list[AnyRecord] = []
     for number in numbers:
@@ -166,7 +166,7 @@ def test_a_member_that_joins_learns_the_lists_of_those_who_have_left() -> None:
 
 
 def test_a_backup_from_before_a_newcomer_was_accepted_comes_to_the_present_list() -> None:
-    """What it has signed itself tells whom its operator has accepted."""
+    """Its own signatures show whom its operator has accepted."""
     nodes = found(4)
     backup = dict(nodes[1].records), dict(nodes[1].notes)
     everybody = [*nodes, Node(4)]
@@ -181,7 +181,7 @@ def test_a_backup_from_before_a_newcomer_was_accepted_comes_to_the_present_list(
 
 
 def test_lists_that_others_took_and_one_did_not_keep_nobody_unsure_after_a_start() -> None:
-    """A liar tells one member other lists than the others, so that none takes what is told."""
+    """A liar sends one member other lists than the others, so that nobody accepts them."""
     nodes = found(4)
     here, liar = nodes[0].study.name, nodes[3]
     for node, first in zip(nodes, (0, 64, 0), strict=False):
@@ -190,11 +190,11 @@ def test_lists_that_others_took_and_one_did_not_keep_nobody_unsure_after_a_start
     with pytest.raises(InputError, match="has not heard from another"):
         nodes[1].study.propose()
     exchange(nodes[:3])
-    nodes[1].do(nodes[1].study.propose())  # it has heard enough
+    nodes[1].do(nodes[1].study.propose())  # it has received enough
 
 
 class CarefulSite(FakeSite):
-    """A site that counts a text for one question at a time, as real ones do with columns."""
+    """A site that counts a text for only one question at a time, as real sites do with columns."""
 
     def __init__(self, seed: bytes) -> None:
         super().__init__(seed)

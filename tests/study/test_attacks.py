@@ -1,6 +1,6 @@
-"""What liars try in a study, and what comes of it: nothing that tells rows, and a proof where due.
+"""Attacks by liars in a study: none of them reveals rows, and some leave a proof of the lie.
 
-The auditor of the world looks on in all of these: it raises where words leave that must not.
+The auditor of the world checks all of them: it raises if words leave that must not.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def make_subset(world: World, *names: str) -> MemberList:
 
 @pytest.mark.parametrize("parent", ["the list", "nothing"])
 def test_a_list_of_some_that_they_have_not_signed_is_no_list(parent: str) -> None:
-    """Three sums of subsets would tell the numbers of one member."""
+    """Three sums of subsets would reveal the numbers of one member."""
     world = make_study(4)
     subset = make_subset(world, A, B, LIAR)
     if parent == "nothing":
@@ -94,7 +94,7 @@ def test_nobody_says_yes_for_another() -> None:
 
 
 def test_a_question_that_is_done_cannot_be_replayed() -> None:
-    """Its records change nothing, and with anything changed it is another question."""
+    """Its records change nothing, and any change makes it another question."""
     world = make_study(4)
     question = ask(world, A, RISK)
     run(world)
@@ -121,7 +121,7 @@ def test_released_rows_are_not_counted_with_other_cells() -> None:
 
 
 def test_digests_shown_differently_to_two_halves_end_in_no_words() -> None:
-    """And the two are proof of a lie, which all members come to have."""
+    """The two digests are proof of a lie, which all members obtain."""
     world = make_study(4)
     world.holds_back = lambda sender, to, frame: any(
         isinstance(one, Digests) and one.member == LIAR and (to == A) == (one.words == bytes(32))
@@ -150,7 +150,7 @@ def test_two_successors_of_one_list_are_a_lie() -> None:
 
 
 def test_a_flood_of_questions_is_not_kept() -> None:
-    """A member answers some of them, and remembers few more."""
+    """A member answers some of them, and stores few more."""
     world = make_study(4)
     flood = [
         forge_question(world, LIAR, number=1 + k, text=Layout("risk", nonce=k).text)
@@ -168,7 +168,7 @@ def test_a_flood_of_questions_is_not_kept() -> None:
 
 
 def test_a_joiner_is_not_told_by_a_difference() -> None:
-    """A new column over old rows would tell the newcomer's class totals; it waits."""
+    """A new column over old rows would reveal the newcomer's class totals, so it waits."""
     world = make_study(4)
     first = ask(world, A, RISK)
     run(world)
@@ -187,8 +187,8 @@ def test_a_joiner_is_not_told_by_a_difference() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_sequences_of_lists_tell_nobody_alone(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Members come and go between questions; the auditor's algebra looks at all sums."""
-    # Who attacks asks all the same.
+    """Members come and go between questions; the auditor's algebra checks all sums."""
+    # An attacker asks nevertheless.
     monkeypatch.setattr(Releases, "find_hopeless", lambda self, question: "")
     world = make_study(6, seed)
     for number, column in enumerate(("risk", "age", "dose", "height")):

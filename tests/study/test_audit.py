@@ -14,7 +14,7 @@ ALL = "ABCDEFG"
 
 
 def lists(*members: str) -> list[frozenset[tuple[str, int]]]:
-    """Sums of these members' first pieces."""
+    """Return sums of these members' first pieces."""
     return [frozenset((one, 1) for one in some) for some in members]
 
 

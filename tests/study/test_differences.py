@@ -12,9 +12,9 @@ PIECES = [(member, batch) for member in MEMBERS for batch in (1, 2, 3)]
 
 
 def tells_few(releases: list[Pieces], least: int) -> bool:
-    """Whether a combination of sums is about pieces of fewer members.
+    """Return whether a combination of sums refers to pieces of fewer members.
 
-    There is one if the sums have a larger rank than what they are about of all other members.
+    There is one if the sums have a larger rank than their restriction to all other members.
     """
     matrix = np.array([[piece in release for piece in PIECES] for release in releases], float)
     whole = np.linalg.matrix_rank(matrix)
@@ -48,7 +48,7 @@ def test_what_is_allowed_tells_of_no_few_members(seed: int, least: int) -> None:
 
 
 def test_the_algebra_finds_what_is_told() -> None:
-    """Subsets of which each pair has two members in common tell one member together."""
+    """Subsets that pairwise have two members in common reveal one member together."""
     sums = [frozenset((one, 1) for one in subset) for subset in ("abc", "ade", "bcde")]
     assert tells_few(sums, 3)
     assert find_lone(sums[1], sums[:1], 3) == frozenset([("a", 1)])

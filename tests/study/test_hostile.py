@@ -14,7 +14,7 @@ def test_hostile_frames_change_nothing(seed: int) -> None:
 
 
 def test_the_scene_has_all_that_members_say() -> None:
-    """What is mutated are records and frames of every kind, at a member in every phase."""
+    """Records and frames of every kind are mutated, at a member in every phase."""
     scene = record_scene()
     kinds = {type(record).__name__ for record in scene.world.auditor.records.values()}
     assert kinds >= {

@@ -1,4 +1,4 @@
-"""Check the auditor: each defect that is planted must be noticed, by few schedules or a scene."""
+"""Check the auditor: each planted defect must be detected, by few schedules or by a scene."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_SEEDS = {
     "two questions have one mask": 85,
     "of two questions for one column neither goes first": 539,
 }
-"""Where a search begins that takes long from 1."""
+"""Seeds at which searches begin that would take long from 1."""
 BY_SCENE: dict[str, Callable[[], None]] = {
     "an ending counts beside an echo of its member": scenes.end_after_the_echo,
     "a question is repeated over other rows": scenes.repeat_with_more_rows,
@@ -30,11 +30,11 @@ BY_SCENE: dict[str, Callable[[], None]] = {
     "a restored member forgets what it has released": scenes.restore_after_a_release,
     "a proof of a lie ends nothing": scenes.tell_two_halves,
 }
-"""Defects that lots seldom bring to light, by the scene that does."""
+"""Scenes that reveal defects which random schedules seldom show, by defect."""
 
 
 def caught_by(said: str, first: int) -> int | None:
-    """Return the first seed whose schedule breaks as it should with a defect."""
+    """Return the first seed whose schedule fails as expected with a defect."""
     for seed in range(first, first + MOST_SEEDS):
         try:
             run_schedule(seed)
@@ -65,5 +65,5 @@ def test_a_scene_without_a_defect_breaks_nothing(scene: Callable[[], None]) -> N
 
 
 def test_no_defect_is_lost() -> None:
-    """Two of the same name would be one."""
+    """Two with the same name would count as one."""
     assert len(DEFECTS) == 23

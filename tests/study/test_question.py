@@ -19,7 +19,7 @@ def make_peers(rounds: int = 1) -> list[Peer]:
 
 
 def plain_totals(peers: list[Peer], name: bytes) -> list[Vector]:
-    """Return what the sums must be, from each member's numbers alone."""
+    """Return the expected sums, from each member's numbers alone."""
     totals: list[Vector] = []
     program = peers[0].site.programs[name]
     for _ in range(program.rounds):
@@ -58,14 +58,14 @@ def test_members_that_round_otherwise_follow_the_lowest_id(rounds: int) -> None:
     assert peers[0].run.round == 2 * rounds + 1
     totals = [peer.site.programs[name].totals[-1] for peer in peers]
     assert all(np.array_equal(one, totals[0]) for one in totals)
-    # Words of rounds that were only repeated were shown to nobody.
+    # Words of rounds that were only repeated were not shown to anybody.
     assert {number for _, number, _ in peers[0].site.disclosed} == {
         2 * k for k in range(1, rounds + 1)
     }
 
 
 def test_an_ending_holds_in_rounds_that_were_repeated() -> None:
-    """Also for a member that lacks commitments to such a round, which others do not keep."""
+    """This also holds for a member that lacks commitments to such a round, which others drop."""
     peers = make_peers()
     peers[2].site.last_digit = "2"
     ask_all(peers)
@@ -113,7 +113,7 @@ def test_words_are_saved_and_what_masks_them_is_erased_before_the_digest_is_show
 
 
 def make_equivocator(peers: list[Peer]) -> tuple[Peer, list[bytes]]:
-    """Let a member make another digest beside its own."""
+    """Let a member make a second digest besides its own."""
     liar = peers[4]
     own = liar.run.said("digests", liar.me, 1)[0].record
     other = replace(own, words=bytes(32), signature=b"")
@@ -135,7 +135,7 @@ def test_digests_shown_differently_to_two_halves_end_in_no_words() -> None:
     liar.outbox.clear()
     deliver(honest, np.random.default_rng(0))
     assert not any(peer.site.disclosed for peer in honest)
-    assert all(peer.run.lie is None for peer in honest)  # the halves cannot tell yet
+    assert all(peer.run.lie is None for peer in honest)  # the halves cannot know yet
     for peer in honest:
         peer.take(first)
         peer.take(second)
@@ -197,7 +197,7 @@ def test_others_words_are_forgotten_of_a_question_that_is_not_finished() -> None
     rest = set(find_rest(held, "a", "unfinished", is_disclosed=True))
     kept = [(one.slot[1:]) for one in held if one.digest not in rest]
     assert kept == [
-        ("digests", 1, "a"),  # no commitment to words that are not there any more
+        ("digests", 1, "a"),  # no commitment to words that no longer exist
         ("words", 1, "a"),
         ("digests", 1, "b"),
         ("digests", 2, "b"),

@@ -1,4 +1,4 @@
-"""Five members as processes over TLS on 127.0.0.1: what a person does, from the first command."""
+"""Five members as processes over TLS on 127.0.0.1: all that people do, from the first command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .real import AGE, BY_POLICY, SPEC, Site, found_study, running, until
 
 
 def exact_auc(sites: list[Site], column: int) -> float:
-    """The AUC of all members' rows, by the rank sum of another library."""
+    """Return the AUC of all members' rows, by the rank sum of another library."""
     rows = np.vstack([np.loadtxt(one.source, delimiter=",", skiprows=1) for one in sites])
     scores, died = rows[:, column], rows[:, 2] == 1
     statistic = mannwhitneyu(scores[died], scores[~died]).statistic
@@ -57,7 +57,7 @@ def test_operators_ask_accept_and_read(tmp_path: Path) -> None:
             one.peer.question(1).wait(200)
             assert one.peer.question(1).result == result
         check_files(asker, tmp_path, result.value)
-        # The table answers another question at once: two commands, and nobody has to agree.
+        # The table answers another question immediately: two commands, and nobody has to agree.
         assert asker.run("ask", str(spec), "--wait") == "2\n"
         assert "0.8" in asker.run("result", "2")
         assert not any(one.event == "shown" for one in asker.peer.disclosed(verify=True)[3:])
@@ -65,7 +65,7 @@ def test_operators_ask_accept_and_read(tmp_path: Path) -> None:
 
 
 def check_files(site: Site, folder: Path, value: float | None) -> None:
-    """A result is handed on, and checked by its signatures."""
+    """Check that a result can be passed on and verified by its signatures."""
     from pairgossip.cli import main
 
     json_file, html = folder / "result.json", folder / "result.html"
@@ -76,7 +76,7 @@ def check_files(site: Site, folder: Path, value: float | None) -> None:
 
 
 def check_refusal(sites: list[Site], folder: Path) -> None:
-    """A no ends a question for all, with its reason."""
+    """Check that a refusal ends a question for all, with its reason."""
     spec = folder / "age.toml"
     spec.write_text(AGE)
     number = sites[2].run("ask", str(spec)).strip()

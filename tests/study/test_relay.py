@@ -1,4 +1,4 @@
-"""A study of members who cannot call each other: processes that meet at a relay on 127.0.0.1."""
+"""A study of members who cannot connect to each other: processes with a relay on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def test_a_study_by_a_relay(tmp_path: Path) -> None:
     assert said[0] == 2 and f"This peer meets others at {place}, and nobody calls it" in said[2]
     study = open_study(sites[0].folder)
     assert find_address(study) is None
-    sites[0].set("exchange = true\n")  # in [policy], which comes last
+    sites[0].set("exchange = true\n")  # in [policy], the last table
     with pytest.raises(InputError, match=r"Rows do not travel by a relay: leave policy\.exchange"):
         study.read_settings()

@@ -1,4 +1,4 @@
-"""Requests of a study's operator, and invitations to it."""
+"""Requests of a study's operator, and invitations to a study."""
 
 from __future__ import annotations
 
@@ -154,5 +154,5 @@ def test_an_inbox_holds_so_many_bytes() -> None:
         inbox.put("ann", b"x" * 60)
     assert inbox.dropped == 2
     assert inbox.get(0) == inbox.get(0) == ("ann", b"x" * 60) and inbox.get(0) is None
-    inbox.put("ann", b"x" * 60)  # there is room again
+    inbox.put("ann", b"x" * 60)  # there is space again
     assert inbox.dropped == 2 and inbox.get(0) == ("ann", b"x" * 60)

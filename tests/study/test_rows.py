@@ -1,4 +1,4 @@
-"""Rows that travel for a question, at members in one process: what is sent, kept, and erased."""
+"""Rows that travel for a question, at members in one process: what is sent, kept and erased."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = ("ann", "bob", "cleo")
 
 @pytest.fixture
 def homes(tmp_path: Path) -> list[StudyHome]:
-    """Three members, who accept one another as soon as they run; the last is asked each time."""
+    """Make three members who accept one another at once; the last one's operator decides."""
     made = [
         create_study(
             tmp_path / name,
@@ -104,7 +104,7 @@ def is_over(homes: list[StudyHome]) -> Callable[[], bool]:
 
 
 def assert_erased(home: StudyHome) -> None:
-    """Nothing of others' rows is in the folder."""
+    """Assert that the folder holds nothing of others' rows."""
     assert not list(home.folder.glob("rows/*/*"))
     own = question(home).own
     assert own is not None and own.is_final
@@ -148,7 +148,7 @@ def test_each_member_finds_an_estimate_and_erases_the_rows(homes: list[StudyHome
 
 
 def refuse_again(homes: list[StudyHome]) -> bool:
-    """Refuse, as an operator does until the peer may speak after its start; return the outcome."""
+    """Refuse repeatedly, until the peer may act after its start; return the outcome."""
     if is_over(homes)():
         return True
     Requests(homes[1].folder).write(Refuse(question(homes[1]).name, "It is enough."))
@@ -208,7 +208,7 @@ def test_its_asker_ends_it_and_a_second_one_waits_for_that(homes: list[StudyHome
 def test_of_two_questions_at_once_one_goes_first(
     homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where its asker does not keep to the rule: rows travel for one at a time."""
+    """Rows travel for one question at a time, even if an asker does not keep to this rule."""
     monkeypatch.setattr(Operator, "_refuse_rival", lambda *_: None)
     ann, bob, cleo = homes
     with running(*homes):

@@ -1,4 +1,4 @@
-"""What liars, former members and old frames can do while rows travel: nothing to anybody's rows."""
+"""Liars, former members and old frames while rows travel: they do nothing to anybody's rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ROWS = tuple((k / 16, float(k % 2)) for k in range(16))
 
 
 class Members:
-    """Three members, of whose question all have said yes."""
+    """Three members who have all said yes to a question."""
 
     def __init__(self, folder: Path, count: int = 3) -> None:
         self.folder = folder
@@ -129,7 +129,7 @@ def deliver(sender: str, source: Running, to: str, target: Running) -> None:
 
 
 def offer_of(members: Members, salt: bytes = b"1") -> Offer:
-    """An offer as the liar makes it in a run."""
+    """Return an offer as the liar makes it in a run."""
     liar = Running(members, members.liar, salt)
     record = liar.exchange._context.own_record(3, FIRST_GENERATION)
     mass, _ = liar.exchange._context.rule.begin()
@@ -157,7 +157,7 @@ def test_frames_of_an_earlier_question_or_of_strangers_are_not_heard(
     offer = encode(offer_of(members))
     run = mine.journey.run if sender == "stranger" else members.journey(members.me, b"0").run
     who = members.liar if sender == "liar" else "f" * 64
-    assert rows.takes(who, TAG + run + offer, 0.0)  # and it is none of the study's own frames
+    assert rows.takes(who, TAG + run + offer, 0.0)  # and it is not one of the study's own frames
     assert mine.state.exchanges == 0
     assert not rows.takes(members.liar, b"\x92\xa4have", 0.0)
     assert rows.takes(members.liar, TAG + mine.journey.run + offer, 0.0)
@@ -244,7 +244,7 @@ def test_a_member_signs_once_it_has_enough(members: Members) -> None:
     assert program.ask().kind is Kind.EXCHANGE
     journey.has_enough = True
     assert program.ask().kind is Kind.STATEMENT
-    # Where it is over before it has begun, rows are asked for all the same, and not sent.
+    # If it ends before it begins, rows are requested nevertheless, but not sent.
     late = take(journey, [16, 12, 19])
     assert [late.ask().kind for _ in range(2)] == [Kind.EXCHANGE, Kind.STATEMENT]
 
@@ -281,7 +281,7 @@ def test_rows_stop_once_a_member_is_off_the_list(members: Members, gone: str | N
 
 
 def _traveling(members: Members, mine: Running) -> TravelingRows:
-    """The member's rows as they travel, in a study that is made up."""
+    """Return the member's traveling rows in a made-up study."""
     notes: dict[str, bytes] = {}
     find: Callable[[bytes], Any] = lambda name: SimpleNamespace(phase="rows", ending=None)  # noqa: E731
     parts = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Seeded schedules of studies on a virtual clock: nothing breaks, and every question ends."""
+"""Seeded schedules of studies on a virtual clock: no invariant breaks, and every question ends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_schedule_that_broke_once_breaks_nothing(seed: int) -> None:
 
 
 def test_the_schedules_are_as_bad_as_they_claim() -> None:
-    """Every kind of fault is met, and every kind of end."""
+    """Every kind of fault, and every kind of end, occurs."""
     counts = sum((run_schedule(seed).counts for seed in range(1000, 1030)), Counter[str]())
     assert {name for name, count in counts.items() if count} >= {
         "asked",
@@ -69,7 +69,7 @@ def test_the_schedules_are_as_bad_as_they_claim() -> None:
 
 
 def test_a_seed_gives_the_same_history_in_another_process() -> None:
-    """Also where strings hash differently."""
+    """This also holds if strings hash differently."""
     code = (
         "from tests.study.schedules import run_schedule as run\nprint(run(3).trace, run(5).trace)"
     )

@@ -1,4 +1,4 @@
-"""Tests of frames: hostile ones, what they may cost, and what is not told to whom."""
+"""Tests of frames: hostile ones, their allowed costs, and what is withheld from whom."""
 
 from collections.abc import Callable
 

@@ -228,7 +228,7 @@ def test_a_question_that_only_reads_takes_no_yes_and_shows_no_words() -> None:
 
 
 def test_who_has_signed_a_result_does_not_take_it_back() -> None:
-    """Others may have all signatures already: nobody ends what somebody has finished."""
+    """Others may already have all signatures: no member may end what another has finished."""
     nodes = found(3)
     table = ask(nodes[0])
     exchange(nodes)
@@ -242,7 +242,7 @@ def test_who_has_signed_a_result_does_not_take_it_back() -> None:
 
 
 def test_who_has_signed_a_result_and_cannot_compute_it_again_does_not_end_it() -> None:
-    """All signatures have come to one member; another starts again without its source."""
+    """One member has all signatures; another restarts without its source."""
     nodes = found(4)
     table = ask(nodes[0])
     exchange(nodes)
@@ -317,7 +317,7 @@ def test_who_falls_silent_after_all_echoes_is_evicted_and_the_question_stays_unf
     views = [node.view(name) for node in nodes[:3]]
     assert {view.ending and view.ending.kind for view in views} == {"unfinished"}
     assert all(view.is_disclosed for view in views)
-    for _ in range(8):  # it leaves the cap
+    for _ in range(8):  # it no longer counts toward the cap
         ask(nodes[0], text="other")
 
 
@@ -461,7 +461,7 @@ def test_lines_of_the_archive_are_held_once_and_come_back_after_a_start() -> Non
 
 
 def start_again_after_an_echo(nodes: list[Node], name: bytes, rounds: int) -> None:
-    """Let m01 start with a changed source once it has echoed, and cannot show its words."""
+    """Let m01 start with a changed source after it has echoed, so it cannot show its words."""
     for node in nodes:
         node.site.rounds = rounds
     exchange(nodes)
@@ -530,7 +530,7 @@ def _stumble(*_: object) -> None:
 
 
 def test_others_hear_of_a_question_at_once() -> None:
-    """Contacts at rest are half a minute apart."""
+    """Contacts of idle members are half a minute apart."""
     nodes = found(3)
     name = ask(nodes[0])
     for send in list(nodes[0].outbox):

@@ -74,7 +74,7 @@ def test_rows_go_on_traveling_after_a_restart() -> None:
         one.begin()
     exchange(nodes)
     assert [one.view(name).phase for one in nodes] == ["rows"] * 4
-    assert nodes[1].id not in nodes[0].view(name).awaited  # what was signed stays
+    assert nodes[1].id not in nodes[0].view(name).awaited  # signed records stay
     for one in nodes:
         finish(one, name)
     exchange(nodes)

@@ -1,4 +1,4 @@
-"""What would leave a site, in words that its operator accepts."""
+"""Descriptions of what would leave a site, in the words that its operator accepts."""
 
 from __future__ import annotations
 

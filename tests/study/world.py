@@ -1,7 +1,7 @@
 """A study of real protocol objects on a virtual clock, with a seeded network and disks that fail.
 
-Everything a member runs is the code that runs in the field; only the clock, the chance, the
-network, the disk, the rows and the operators are simulated. One seed gives one history.
+A member runs the same code as in the field; only the clock, the random numbers, the network, the
+disk, the rows and the operators are simulated. One seed gives one history.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class World(Operators):
     study_class: type[Study] = Study
     site_class: type[PlantedSite] = PlantedSite
     shifted: frozenset[int] = frozenset()
-    """Members whose machines round otherwise."""
+    """Members whose machines round differently."""
     is_careful: bool = False
     """Whether sites count a column for one question at a time."""
     announces: bool = True
@@ -61,9 +61,9 @@ class World(Operators):
         self.liars: set[str] = set()
         """Members in whose name frames are made by hand."""
         self.holds_back: Callable[[str, str, bytes], bool] = lambda *_: False
-        """Whether a member, or a relay, does not pass a frame on."""
+        """Returns whether a member, or a relay, does not pass a frame on."""
         self._cut: set[tuple[str, str]] = set()
-        """Pairs of whom the second does not hear the first."""
+        """Pairs in which the second does not hear the first."""
         self.auditor = Auditor(self)
         for number in range(self.size):
             self.add_member(number)
@@ -74,7 +74,7 @@ class World(Operators):
 
     def add_member(self, number: int) -> Member:
         name = name_of(number)
-        card = Card(name, f"site-{number}", name, f"host-{number}")  # its seal goes by its name
+        card = Card(name, f"site-{number}", name, f"host-{number}")  # its seal depends on its name
         verdicts = {"open": "yes", "closed": "no"}
         site = self.site_class(name, verdicts, shift=int(number in self.shifted))
         site.is_careful = self.is_careful
@@ -87,7 +87,7 @@ class World(Operators):
         return member
 
     def _connect(self, member: Member) -> None:
-        """Let a site come to the points where it may be killed, and tell what it contributes."""
+        """Connect a site to the points where it may be killed, and to the auditor."""
         member.site.point = member.disk.point
         member.site.archive = lambda name: member.disk.journal.archive.get(name, ())
         member.site.has_promised = lambda name: any(
@@ -132,7 +132,7 @@ class World(Operators):
         return self.keys.randbytes(32)
 
     def do(self, name: str, what: Callable[[Study], Iterable[Action]]) -> bool:
-        """Let a member do something, as far as it comes; return whether it ran."""
+        """Let a member do something until it is done or killed; return whether it ran."""
         member = self.members[name]
         study = member.study
         if study is None:
@@ -174,7 +174,7 @@ class World(Operators):
             self.do(name, lambda study: study.contact(int(self.now)))
 
     def _beat(self, name: str, life: int) -> None:
-        """Contact the others, and look at the clock, again and again while this process lives."""
+        """Contact the others and check the clock repeatedly, as long as this process lives."""
         if self.members[name].lifetimes != life or self.members[name].study is None:
             return
         self._contact(name, life)
@@ -196,7 +196,7 @@ class World(Operators):
             self._later(self.chance.expovariate(1.0), lambda: self.start(name))
 
     def stop(self, name: str) -> None:
-        """Cut a member's power: what was saved is there, and nothing else."""
+        """Cut a member's power: only what was saved remains."""
         self.members[name].study = None
         self.members[name].is_soon = False
         self._note("stop", name)
@@ -209,14 +209,14 @@ class World(Operators):
         self.stop(name)
 
     def back_up(self, name: str) -> None:
-        """Copy all but the secrets; these too, as a snapshot of the whole machine would."""
+        """Copy all but the secrets, and keep the secrets apart, as in a snapshot of the machine."""
         member = self.members[name]
         member.backup = Backup(
             member.disk.journal.copy(), member.site.folder.copy(), dict(member.disk.secrets)
         )
 
     def restore(self, name: str) -> None:
-        """Put the last backup back: secrets are lost, or those of now, or those of then."""
+        """Restore the last backup: secrets are lost, or are those of now or those of then."""
         member = self.members[name]
         if member.backup is None or member.is_gone:
             return
@@ -255,7 +255,7 @@ class World(Operators):
         self.do(to, lambda study: study.receive(sender, frame, int(self.now)))
 
     def _partition(self) -> None:
-        """Cut the members in two, or let a relay keep some from hearing some."""
+        """Cut the network in two, or let a relay keep some members from hearing others."""
         if not self.is_bad:
             return
         names = list(self.members)
@@ -279,7 +279,7 @@ class World(Operators):
         self.now = until
 
     def settle(self, patience: float) -> None:
-        """Start all that are down, and go on until every question has come to its end."""
+        """Start all that are down, and continue until every question has ended."""
         for name in self.members:
             self.start(name)
         begin = self.now
@@ -289,9 +289,10 @@ class World(Operators):
                 self._evict_forgetful()
 
     def _evict_forgetful(self) -> None:
-        """Let operators evict whoever has echoed, and lost its words by a restored backup.
+        """Let operators evict members that have echoed and lost their words by a restored backup.
 
-        Also one that has asked to leave, for it is not let go before its words are there.
+        This includes members that have asked to leave, as they cannot leave before their words
+        exist.
         """
         awaited = {
             who
@@ -307,7 +308,7 @@ class World(Operators):
         return [member for member in self.members.values() if member.study is not None]
 
     def open_questions(self) -> list[tuple[str, Progress]]:
-        """What members wait for, but for those whose list cannot do without a member it lacks."""
+        """Return open questions, except those that wait for a lost member whom the list needs."""
         wanted = [member for member in self.members.values() if member.is_wanted]
         stuck = {one.id for one in self.members.values() if not self._can_answer(one)}
         can_shrink = len(wanted) >= LEAST_MEMBERS
