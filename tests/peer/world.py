@@ -45,7 +45,7 @@ class Faults:
     partitions: float = 0.0
     """Partitions per second."""
     freezes: float = 0.0
-    """Freezes per second and peer."""
+    """Freezes per second."""
     until: float = math.inf
 
 
