@@ -38,14 +38,14 @@ class Blank:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let reports that tests ask for have curves but no figures, which take most of the time.
+    """Make reports of tests with curves but without figures, which take most of the time.
 
-    Reports of module-wide fixtures are made before, with figures.
+    Reports of fixtures with module scope are made earlier, with figures.
     """
     monkeypatch.setattr("matplotlib.figure.Figure", Blank)
 
 
 @pytest.fixture
 def outlines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw nothing, which takes most of the time of the toy."""
+    """Skip drawing, which takes most of the time of the toy."""
     monkeypatch.setattr(report, "_render", outline)

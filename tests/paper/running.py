@@ -1,4 +1,4 @@
-"""Running an experiment of the report in a small way, and reading its results back."""
+"""Small runs of the report's experiments, and their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLAN = Plan(quick=True, trials=2, seed=0)
 
 
 def results_of(experiment: Experiment, folder: Path, plan: Plan = PLAN) -> dict[str, Any]:
-    """Run all cases, one trial after the other: handing short ones to threads takes longer."""
+    """Run all cases, one trial after the other, as threads are slower for short trials."""
     store = Store(folder)
     store.open(plan, resume=False)
     _run_experiment(experiment, plan, store, resume=False, n_jobs=1, progress=False)
@@ -28,9 +28,9 @@ def results_of(experiment: Experiment, folder: Path, plan: Plan = PLAN) -> dict[
 
 
 def small_results(experiment: Experiment, module: Any = None, **settings: Any) -> Any:
-    """Make a fixture: the results of an experiment with some settings of its module changed.
+    """Make a fixture of an experiment's results, with some settings of its module changed.
 
-    The report on them is drawn once, and checked to have no number or cell missing.
+    The report on them is drawn once, and must not lack a number or cell.
     """
 
     @pytest.fixture(scope="module")
@@ -54,13 +54,13 @@ def verdicts(section: Section) -> dict[str, str]:
 def changes(
     experiment: Experiment, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return the verdicts that other results change, and to which."""
+    """Return the verdicts that change with other results, with their new values."""
     first, then = (verdicts(experiment.report(results)) for results in (before, after))
     return {name: verdict for name, verdict in then.items() if verdict != first[name]}
 
 
 def with_errors(results: Mapping[str, Any], **factors: float) -> dict[str, Any]:
-    """Make the errors of ways, by the ends of their names, so many times as large."""
+    """Multiply the errors of cases, chosen by the ends of their names."""
     changed = dict(results)
     for way, factor in factors.items():
         for key in [key for key in results if key.endswith(f"-{way.replace('_', '-')}")]:
@@ -69,7 +69,7 @@ def with_errors(results: Mapping[str, Any], **factors: float) -> dict[str, Any]:
 
 
 def texts(section: Section) -> str:
-    """All that a reader sees of a section in words and numbers."""
+    """Return all words and numbers of a section that a reader sees."""
     cells = [str(cell) for table in section.tables for row in table.rows for cell in row]
     for panel in (panel for picture in section.pictures for panel in picture.sheet.panels):
         labels = [placed.curve.label for placed in panel.curves]

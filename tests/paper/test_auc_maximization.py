@@ -1,4 +1,4 @@
-"""The paper's own experiment, shorter: every claim the report makes about it."""
+"""The paper's own experiment, shortened: every claim that the report makes about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment is found by lying in the room of experiments."""
+"""An experiment is found because its file is in the room of experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of the errata page is recomputed here, and the page shows what was computed."""
+"""Every row of the errata page is recomputed here, and the page shows the results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_command_lists_every_row_and_leaves_room_for_the_evidence(
 
 
 def test_gaps_and_remarks_accuse_nobody() -> None:
-    """What leaves a printed statement standing is class C, and A is kept for algorithms."""
+    """Errata that do not refute a printed statement are of class C, and A is for algorithms."""
     classes = {row.lines: row.severity for row in ERRATA}
     gaps = {row.lines for row in ERRATA if row.correct.startswith("a gap in the proof")}
     assert gaps == {"416, 492", "1860"}
@@ -67,7 +67,7 @@ def test_gaps_and_remarks_accuse_nobody() -> None:
 ABOUT_NO_EXAMPLE = {
     "202",  # a loss and an indicator
     "301, 323, 415, 490, 533, 656, 760, 779, 905, 958, 1716, 1766, 1927, 1955",  # a hypothesis
-    "583",  # of any connected graph, as every Graph is
+    "583",  # holds for any connected graph, as every Graph is
     "612",  # the data file
     "618",
     "619",
@@ -115,7 +115,7 @@ def test_a_loss_that_bends_down_is_not_convex(monkeypatch: pytest.MonkeyPatch) -
 
 
 def small_graphs(largest: int, least: int = 3) -> Iterator[Graph]:
-    """All connected graphs of at most this many nodes."""
+    """Yield all connected graphs of at most this many nodes."""
     for drawn in networkx.graph_atlas_g():
         if least <= drawn.number_of_nodes() <= largest and networkx.is_connected(drawn):
             yield Graph.from_networkx(networkx.convert_node_labels_to_integers(drawn))
@@ -151,13 +151,13 @@ def test_the_proposition_on_several_points_holds_for_the_graph_of_its_proof(k: i
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_exchanges_inside_nodes_attenuate_the_factor(k: int) -> None:
-    """Line 664 is right: per network exchange the slowest mode stays, and others decay faster."""
+    """Line 664 is right: per network exchange the slowest mode is kept, others decay faster."""
     for graph in small_graphs(5):
         spectra = [
             np.linalg.eigvalsh(_laplacian(adjacency))
             for adjacency in (blow_up(graph, k), lexicographic(graph, k))
         ]
-        # Both have the same edges between nodes, which make an exchange one of the network.
+        # Both have the same edges between nodes, whose exchanges are those of the network.
         gained = spectra[1] - spectra[0]
         assert gained.min() > -1e-9 and gained.max() > 0.5
         is_complete = 2 * graph.edge_count == graph.n * (graph.n - 1)
@@ -177,7 +177,7 @@ def test_newman_watts_graphs_are_those_of_networkx() -> None:
 
 
 def test_bipartite_graphs_mix_all_connected_graphs_up_to_seven_nodes() -> None:
-    """Non-bipartite is sufficient, and not needed: only two nodes fail."""
+    """Non-bipartite is sufficient, but not necessary: only two nodes fail."""
     checked = 0
     for graph in small_graphs(7, 2):
         swap = np.linalg.eigvalsh(np.eye(graph.n) - graph.laplacian_dense("uniform-edges"))

@@ -16,7 +16,7 @@ from tests.paper.running import changes, small_results, verdicts
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
-# Compiling takes longer than short runs do.
+# Compiling takes longer than short runs.
 results = small_results(
     FAULTS,
     runs,
@@ -37,7 +37,7 @@ def test_liars_are_one_or_one_in_a_hundred() -> None:
 
 
 def with_factor(results: Mapping[str, Any], part: str, factor: float) -> dict[str, Any]:
-    """Make errors at the end as many times as large where the name of a case has this part."""
+    """Multiply final errors by a factor where the name of a case has this part."""
     changed = dict(results)
     for key, run in results.items():
         if part in key:
@@ -77,13 +77,13 @@ def test_one_lost_node_is_noticed(results: dict[str, Any]) -> None:
 
 
 def with_pace(run: Any, folds: float) -> Any:
-    """Let errors fall geometrically, to so many e-folds in the end."""
+    """Let errors fall geometrically, by this many e-folds in total."""
     falling = np.exp(-folds * run.iterations / run.iterations[-1])
     return replace(run, trial_error=falling * np.ones((run.trials, 1)))
 
 
 def with_curves(results: Mapping[str, Any], **paces: float) -> dict[str, Any]:
-    """Let errors of these ways fall geometrically on all networks."""
+    """Let errors of these methods fall geometrically on all networks."""
     keys = {f"{name}-{way.replace('_', '-')}": way for name in runs.NETWORKS for way in paces}
     return {**results, **{key: with_pace(results[key], paces[keys[key]]) for key in keys}}
 

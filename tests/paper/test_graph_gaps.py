@@ -24,7 +24,7 @@ def test_the_verdicts(results: dict[str, Any]) -> None:
 
 
 def test_what_the_paper_does_not_say_is_said_to_fit(results: dict[str, Any]) -> None:
-    """Which grid and which reading of k = 5 were taken are inferences, not verdicts."""
+    """The choice of a grid and of a reading of k = 5 are inferences, not verdicts."""
     _, grid, small_world = GAPS.report(results).notes
     assert "does not say which 2D grid" in grid and "26 x 26 torus fits" in grid
     assert "4 for it, which fits" in small_world and "Newman-Watts graph with k = 5" in small_world

@@ -22,7 +22,7 @@ results = small_results(
     _LENGTHS=(0, 600),
     _CHECKPOINTS=(0, 3),
     GRID=(0.1, 1.0),
-    # So few rows are separated by some score: without a penalty there is no optimum.
+    # A score separates so few rows completely: without a penalty there is no optimum.
     DATA={name: data._replace(l2=1e-3) for name, data in runs.DATA.items()},
 )
 
@@ -38,7 +38,7 @@ def test_the_headline_says_what_was_not_reached(results: dict[str, Any]) -> None
 
 
 def test_stages_are_those_of_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows held out are scored by the models of a run that is stopped at its checkpoints."""
+    """Held-out rows are scored by the models of a run that is stopped at its checkpoints."""
     monkeypatch.setattr(runs, "NODES", 60)
     monkeypatch.setattr(runs, "_LENGTHS", (0, 400))
     monkeypatch.setattr(runs, "_CHECKPOINTS", (0, 3))
@@ -73,11 +73,11 @@ def test_prices_are_from_when_a_loss_stays_low() -> None:
     assert (curve.needed(2), curve.needed(2, "bytes")) == (10, 1)
     assert (curve.needed(1), curve.needed(5), curve.needed(0.5)) == (1000, 1, None)
     assert (curve.loss_after(10), curve.loss_after(99), curve.loss_after(1001)) == (1, 1, None)
-    assert curve.loss_after(0.5) is None  # nobody has a model yet
+    assert curve.loss_after(0.5) is None  # no node has a model yet
 
 
 def doctored(results: dict[str, Any], way: str, **changes: Any) -> dict[str, str]:
-    """Return verdicts on results that are changed for one way."""
+    """Return verdicts on results that are changed for one method."""
     keys = [key for key in results if key.endswith(f"-{way}")]
     return verdicts(LEARNING_MESSAGES.report(results | {k: results[k] | changes for k in keys}))
 

@@ -37,10 +37,10 @@ def test_the_headline_says_what_was_sent_or_that_it_takes_more(results: dict[str
     assert sent is not None
     found = _headline(by, 36)
     assert f"method sends {round(sent):,} messages" in found
-    assert found.endswith("a sketch along a tree 70.")  # 2n - 2, the fewest there can be
+    assert found.endswith("a sketch along a tree 70.")  # 2n - 2, the fewest possible
     value = 1e-3 * results["facts"]["torus"]["value"]
     far = {way: WayCurve(one.run, value) for way, one in by.items()}
-    # All but collected rows, which are exact, are then too far off.
+    # All methods except collected rows, which are exact, then have too large errors.
     assert _headline(far, 36).count("more than") == 2
 
 
@@ -68,7 +68,7 @@ def test_prices_count_whole_messages_from_when_all_nodes_know(results: dict[str,
     tree = curve(results, "torus", "sketch-tree")
     assert tree.needed(0.01) == tree.messages[-1] == 2 * 36 - 2
     flooded = curve(results, "torus", "sketch-flooded")
-    assert np.isnan(flooded.run.trial_error[:, 0]).all()  # nobody knows the range yet
+    assert np.isnan(flooded.run.trial_error[:, 0]).all()  # no node knows the range yet
     assert np.isfinite(flooded.error).all()
     assert len(flooded.messages) < len(flooded.run.iterations)
     price = flooded.needed(0.01)

@@ -1,4 +1,4 @@
-"""Metric learning by gossip: the claims of small runs, and the pieces against slow twins."""
+"""Metric learning by gossip: claims on small runs, and parts against slow twins."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_other_times_would_change_the_verdicts(results: dict[str, Any]) -> None:
 
 
 def test_the_printed_time_is_judged_where_the_paper_states_it(results: dict[str, Any]) -> None:
-    """On graphs that are not bipartite: others cannot count against it."""
+    """It is judged on graphs that are not bipartite; others are no evidence against it."""
     inside = {
         name: item if item["bipartite"] else item | {"printed": item["exact"] + 1.0}
         for name, item in results.items()

@@ -35,7 +35,7 @@ def test_the_rank_sum_is_an_average_over_pairs() -> None:
 
 @pytest.mark.parametrize("seed", [13, 21])
 def test_no_tied_rows_are_cut_apart(seed: int) -> None:
-    """GoTrim would end elsewhere: in the first draw of these seeds ties lie at a cut."""
+    """GoTrim would converge elsewhere: in the first draw of these seeds, ties lie at a cut."""
     numbers = np.sort(runs.RankNetwork("complete", 500, seed).contaminated())
     assert numbers[199] < numbers[200] and numbers[299] < numbers[300]
 

@@ -24,7 +24,7 @@ NEVER_CLOSED = ("meta", "img", "link", "br")
 
 
 class Page(HTMLParser):
-    """Collects links and sources, and insists that tags are closed in order."""
+    """Collects links and sources, and requires that tags are closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ WIDE_PICTURE = Picture("wide", "A wide figure.", Sheet(1, size=(10, 2)))
 
 
 def written(tmp_path: Path, **names: bool) -> Path:
-    """Write a report of sections by the names of their experiments, and whether these open it."""
+    """Write a report with sections by the names of experiments, some of them as its opening."""
     section = Section("All is well.", ["How."], [WIDE_PICTURE], [ERRATA, LONG], CLAIMS)
     experiments = {name: replace(TOY, name=name, opens=opens) for name, opens in names.items()}
     contents = Contents(experiments, dict.fromkeys(names, section), {}, Plan(True, 2, 0), [])
@@ -108,7 +108,7 @@ def opened(browser: Browser, path: Path, width: int) -> BrowserPage:
 def measured(
     browser: Browser, tmp_path: Path, request: pytest.FixtureRequest
 ) -> tuple[int, dict[str, float]]:
-    """Lay out a report with tables of long texts in it, unfold it, and measure it."""
+    """Lay out a report with tables of long texts, unfold it, and measure it."""
     page = opened(browser, written(tmp_path, toy=True), request.param)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     found: dict[str, float] = page.evaluate(
@@ -150,7 +150,7 @@ def test_what_is_wider_than_the_screen_says_so(browser: Browser, tmp_path: Path)
         page = opened(browser, report, width)
         page.get_by_text("Long (20 rows)").click()
         page.wait_for_function(HAVE_HINTS, arg=hints)
-        if width == PHONE:  # figures keep a size that can be read
+        if width == PHONE:  # figures keep a readable size
             image = page.get_by_alt_text("A wide figure.").first
             assert image.evaluate("one => one.offsetWidth") == 10 * POINTS_PER_INCH
         assert page.evaluate(HAVE_HINTS, hints)
@@ -218,7 +218,7 @@ def test_written(value: bool | int | float | str | None, text: str) -> None:
 def test_figures_go_where_they_belong_from_wherever_it_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Processes that draw outlive a call, and keep the folder they started in."""
+    """Processes that draw outlive a call, and keep the folder in which they started."""
     monkeypatch.setattr("pairgossip_paper.framework.report._FIGURES_PER_WORKER", 1)
     twin = replace(TOY, name="twin")
     monkeypatch.setattr(reproduction, "CATALOG", {"toy": TOY, "twin": twin})

@@ -28,7 +28,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def interrupt_at_trial(monkeypatch: pytest.MonkeyPatch, last: int, case: str = "variance") -> None:
-    """Let Ctrl-C come when a trial of a case begins, in its middle."""
+    """Send Ctrl-C when a trial of a case begins, in the middle of the case."""
     estimate = toy.estimated
 
     def estimated(kernel: str, plan: Any, **how: Any) -> pg.Run:
@@ -118,7 +118,7 @@ def test_finished_trials_are_not_run_again(tmp_path: Path, monkeypatch: pytest.M
     assert asked == computed == []
     reproduce(trials=5, out=tmp_path, resume=True)
     assert sorted(asked) == [3, 3, 4, 4]
-    assert computed == [5]  # what is computed may depend on the number of trials
+    assert computed == [5]  # results may depend on the number of trials
     assert pg.load(tmp_path / "results" / "toy" / "auc.npz").trials == 5
 
 

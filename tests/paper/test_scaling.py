@@ -38,7 +38,7 @@ def test_the_parts_add_up_to_the_error(results: dict[str, Any]) -> None:
         parts = _Point(run, exact).parts
         sizes = (parts.bias, parts.disagreement, parts.mean_fluctuation)
         total = sum(size**2 for size in sizes)
-        # What is left is the bias of the mean times its average chance, twice: nothing else.
+        # Only the bias of the mean times its average chance remains, twice.
         chance = run.trial_mean.mean(axis=0) - run.target - np.array(exact["mean_bias"])
         left = 2 * np.array(exact["mean_bias"]) * chance
         unclipped = parts.disagreement > 0

@@ -36,7 +36,7 @@ def test_statistics_are_those_of_all_rows(results: dict[str, Any]) -> None:
 
 
 def test_forgotten_sizes_are_forgotten_in_nothing_else() -> None:
-    """With equal sites the model of whole sets without sizes is whole sets."""
+    """With equal sites, the model of whole sets without sizes equals whole sets."""
     place = _Place("torus", 2, 0)
     alike, sets = (
         estimate(**_problem(place, construction), iterations=2000, trials=2, seed=0)

@@ -1,4 +1,4 @@
-"""A small experiment that takes no time, for tests of what surrounds experiments."""
+"""A small and fast experiment, for tests of the code around experiments."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def report(results: Mapping[str, Any]) -> Section:
 
 
 def outline(figure: Figure, suffix: str, **_: object) -> bytes:
-    """Instead of a drawing, what it shows: that differs where the drawing would, at once."""
+    """Return a figure's contents instead of a drawing, which differ where the drawing would."""
     shown = [
         (line.get_label(), np.asarray(line.get_xydata()).tolist())
         for ax in figure.axes
