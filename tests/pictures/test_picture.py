@@ -1,4 +1,4 @@
-"""Pictures land where their data say, on both canvases, whatever they are given."""
+"""Pictures draw their data at the right places, on both canvases, for any data."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARTS: tuple[Part, ...] = (
 
 
 class Log(NamedTuple):
-    """A canvas that keeps what it was asked to draw: all that another canvas needs."""
+    """A canvas that records what it was asked to draw, as any canvas is asked."""
 
     drawn: list[tuple[str, list[float], list[float]]]
 
@@ -54,7 +54,7 @@ def array(*values: float) -> FloatArray:
 
 
 def draw_unit(*parts: Part, is_square: bool = True) -> tuple[ElementTree.Element, Layout]:
-    """Return the picture of some parts on axes from 0 to 1, and its layout."""
+    """Return a picture of some parts on axes from 0 to 1, and its layout."""
     picture = Picture(parts, "x", "y", x_range=(0, 1), y_range=(0, 1), is_square=is_square)
     return ElementTree.fromstring(picture.to_svg()), Layout(picture, 480.0)
 
@@ -102,7 +102,7 @@ def test_markers_have_the_areas_asked_for_whatever_their_form() -> None:
         areas.append([measure_area(shape) for shape in shapes])
     np.testing.assert_allclose(areas, [areas[0]] * 3, rtol=0.02)
     assert areas[0][2] / areas[0][1] == pytest.approx(100 / 40, rel=0.01)
-    assert areas[0][0] > 10  # a hundredth would be too small to be seen
+    assert areas[0][0] > 10  # a hundredth would be too small to see
     drawn = []
     for marker in "osD":
         collection = Picture((Dots(at, at, sizes=sizes, marker=marker),), "x", "y").draw()

@@ -1,4 +1,4 @@
-"""Thinned lines look as the whole ones do."""
+"""Thinned lines look like the complete ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pairgossip.pictures.thinning import TOLERANCE, thin_line
 
 
 def distances(x: FloatArray, y: FloatArray, kept: np.ndarray) -> FloatArray:
-    """How far each point is from the thinned line, by brute force over all of its pieces."""
+    """Return the distance of each point from the thinned line, by brute force over its pieces."""
     p = np.column_stack((x, y))[:, None, :]
     a, b = np.column_stack((x, y))[kept[:-1]], np.column_stack((x, y))[kept[1:]]
     length = np.maximum(((b - a) ** 2).sum(axis=1), 1e-300)

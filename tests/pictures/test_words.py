@@ -1,4 +1,4 @@
-"""Words in pictures: at their places, broken and cut, and never in control."""
+"""Words in pictures: their places, line breaks and cuts, and no control characters."""
 
 from __future__ import annotations
 
