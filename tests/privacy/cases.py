@@ -1,4 +1,4 @@
-"""Small mechanisms with data and kernels, so small that all reports can be enumerated."""
+"""Mechanisms with data and kernels, small enough that all reports can be enumerated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Case(NamedTuple):
 
 
 def crossed(first: FloatArray, second: FloatArray) -> FloatArray:
-    """A kernel of two columns, neither symmetric nor zero on its diagonal."""
+    """Return the values of a kernel of two columns, neither symmetric nor zero on its diagonal."""
     return np.exp(-first[:, 0]) * second[:, 1] + first[:, 1] * second[:, 0] ** 2
 
 
@@ -29,7 +29,7 @@ def many_reports(
 ) -> Cells:
     """Draw the reports of all observations this many times, shape (trials, n, columns).
 
-    One call for all: reports are independent of each other, and small calls are slow.
+    All are drawn in one call, as reports are independent, and small calls are slow.
     """
     everyone = np.concatenate([data] * trials)
     return mechanism.randomize(everyone, source).reshape(trials, len(data), -1)

@@ -16,7 +16,7 @@ Statistic = Callable[[tuple[int, ...]], FloatArray]
 
 
 def exact_channel(mechanism: RandomizedResponse) -> list[list[Fraction]]:
-    """P(report y | cell x) as fractions, rows x, from nothing but the probabilities."""
+    """Return P(report y | cell x) as fractions, in rows x, from the probabilities alone."""
     sizes = [response.cells for response in mechanism.responses]
     points = list(itertools.product(*map(range, sizes)))
     table = []
@@ -36,7 +36,7 @@ def channel(mechanism: RandomizedResponse) -> FloatArray:
 
 
 def cell_laws(mechanism: RandomizedResponse, data: FloatArray) -> FloatArray:
-    """The probabilities of every observation's cells, by the definition of the rounding."""
+    """Return the probabilities of each observation's cells, by the definition of rounding."""
     laws = []
     for row in np.reshape(data, (len(data), -1)):
         law = np.ones(1)
@@ -56,13 +56,13 @@ def report_laws(mechanism: RandomizedResponse, data: FloatArray) -> FloatArray:
 
 
 def all_reports(laws: FloatArray) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Every vector of reports with its probability."""
+    """Yield every vector of reports with its probability."""
     for reports in itertools.product(range(laws.shape[1]), repeat=len(laws)):
         yield reports, float(np.prod([law[y] for law, y in zip(laws, reports, strict=True)]))
 
 
 def moments(laws: FloatArray, statistic: Statistic) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of a vector statistic over all vectors of reports."""
+    """Return the mean and covariance of a vector statistic over all vectors of reports."""
     found = [(chance, np.atleast_1d(statistic(y))) for y, chance in all_reports(laws)]
     mean = np.asarray(sum(chance * value for chance, value in found))
     spread = sum(chance * np.outer(value - mean, value - mean) for chance, value in found)
@@ -70,5 +70,5 @@ def moments(laws: FloatArray, statistic: Statistic) -> tuple[FloatArray, FloatAr
 
 
 def rows_of(mechanism: RandomizedResponse, flat: tuple[int, ...]) -> Cells:
-    """Reports from their numbers."""
+    """Return reports from their numbers."""
     return np.stack(np.unravel_index(np.array(flat), mechanism.bins), axis=1).astype(np.int64)

@@ -26,9 +26,9 @@ def test_predictions_are_bias_and_variance() -> None:
 
 
 def test_uniform_values_have_the_known_bias() -> None:
-    """Of k bins, Gini's mean difference 1/3 of uniform values becomes (1 - 1/k^2)/3.
+    """With k bins, Gini's mean difference 1/3 of uniform values becomes (1 - 1/k^2)/3.
 
-    The rows that stand for the uniform law fall into some bins once more than into others.
+    Some bins have one more than others of the rows that represent the uniform law.
     """
     advice = advise_bins(1000, 1.0)
     expected = -1 / (3 * advice.candidates[:15] ** 2.0)

@@ -18,7 +18,7 @@ from tests.problems import skewed
 
 
 def components(debiased: DebiasedKernel, flat: tuple[int, ...], target: str) -> FloatArray:
-    """Averages over all pairs by a plain loop, own pairs treated as they must be."""
+    """Return averages over all pairs by a plain loop, with the rule for own pairs."""
     reports = rows_of(debiased.mechanism, flat)
     n, total = len(reports), np.zeros(debiased.components)
     for k in range(n):
@@ -31,7 +31,7 @@ def components(debiased: DebiasedKernel, flat: tuple[int, ...], target: str) -> 
 
 
 def truth(debiased: DebiasedKernel, data: FloatArray, target: str) -> FloatArray:
-    """The expected averages at the cells' values, by a plain loop over people."""
+    """Return the expected averages at the cells' values, by a plain loop over people."""
     laws, n = cell_laws(debiased.mechanism, data), len(data)
     total = np.zeros(debiased.components)
     for index, table in enumerate(debiased.cell_tables):

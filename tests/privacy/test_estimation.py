@@ -43,7 +43,7 @@ def problem(kernel: Any, target: str) -> PrivatePairs:
 
 
 def naive_gosta(exchanges: PairArray, added: FloatArray) -> FloatArray:
-    """GoSta-sync as a plain loop over nodes, from a matrix of what nodes add."""
+    """Run GoSta-sync as a plain loop over nodes, from a matrix of what nodes add."""
     z, held = np.zeros(N), list(range(N))
     for t, (i, j) in enumerate(exchanges.tolist(), start=1):
         for k in range(N):
@@ -131,7 +131,7 @@ ROUNDED = RandomizedResponse(1.5, 3, (0, 1), rounding="stochastic")
 
 
 def summed(table: Any) -> Any:
-    """Sums over the rows of all pairs of sites, by a plain loop."""
+    """Return sums over the rows of all pairs of sites, by a plain loop."""
     found = np.zeros((3, 3))
     for k in range(ROWS):
         for other in range(ROWS):

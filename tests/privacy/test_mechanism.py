@@ -23,7 +23,7 @@ EPSILONS = (1e-9, 1e-3, 0.1, 0.5, math.log(2), math.log(3), 1.0, 2.0, math.pi, 7
 
 
 def exponential(exponent: Fraction) -> Fraction:
-    """e to the power of a fraction to 120 digits: by the Taylor series, without `Decimal.exp`."""
+    """Return e to the power of a fraction to 120 digits, by the Taylor series."""
     with localcontext() as context:
         context.prec = 150
         x = Decimal(exponent.numerator) / Decimal(exponent.denominator)
@@ -72,18 +72,18 @@ def test_the_largest_likelihood_ratio_is_the_odds_exactly(
     assert mechanism.odds == single**shares
     limit = exponential(Fraction(epsilon))
     assert mechanism.odds <= limit
-    # Nothing is given away either: together the fractions miss e^epsilon by their resolution.
+    # No privacy is wasted: together the fractions miss e^epsilon only by their resolution.
     assert mechanism.odds > limit * (1 - Fraction(shares, 2**40))
     if shares == 1:
         assert mechanism.odds == odds_below(Fraction(epsilon)) > limit - Fraction(1, 2**40)
 
 
 def test_every_number_below_a_limit_is_drawn_from_its_own_bytes() -> None:
-    """Each of the 2^bits byte patterns once: the kept ones are the numbers below, once each."""
+    """Each of the 2^bits patterns occurs once; the kept ones are the numbers below the limit."""
     for limit in (1, 2, 3, 5, 16, 17, 200, 256):
         patterns = np.zeros((256, 2), dtype="<u8")
         patterns[:, 1] = np.arange(256)
-        fallback = np.zeros((256, 2), dtype="<u8")  # what is drawn after the patterns ran out
+        fallback = np.zeros((256, 2), dtype="<u8")  # what is drawn after the last pattern
         stream = patterns.tobytes() + fallback.tobytes()
         drawn, asked = bytearray(stream), 0
 
@@ -113,7 +113,7 @@ def test_numbers_of_more_than_one_word_are_rejected_at_the_limit() -> None:
         return taken
 
     high, low = draws.uniform_below(limit, 4, draw)
-    # 13 has four bits, of which three count: it is the 5 it ends in.
+    # Only the last three of the four bits of 13 count: they are 5.
     expected = [(5, 6), (5, 6), (4, 2**64 - 1), (0, 0)]
     assert list(zip(high.tolist(), low.tolist(), strict=True)) == expected
 
@@ -162,7 +162,7 @@ def test_reports_follow_the_probabilities(source: int | None, options: dict[str,
     reports = mechanism.randomize(np.tile(value, (draws_each, 1)), generator)
     observed = np.bincount(mechanism.flat(reports), minlength=mechanism.cells)
     expected = np.array([float(chance) for chance in channel[cell]]) * draws_each
-    # A chance of 10^-6 that a right mechanism fails, as the secure source has no seed.
+    # A correct mechanism fails with probability 10^-6, as the secure source has no seed.
     assert stats.chisquare(observed, expected).pvalue > 1e-6
 
 
@@ -218,7 +218,7 @@ def test_cells_and_what_they_stand_for() -> None:
 
 def test_text_classes_are_numbered_in_the_order_given() -> None:
     mechanism = RandomizedResponse(1.0, 2, (0, 1), classes=("low", "high"))
-    # Only one of the classes is present, and it is still number 1.
+    # Only one class is present, and it still has number 1.
     assert mechanism.encode([0.1, 0.9], labels=["high", "high"]).tolist() == [[0, 1], [1, 1]]
 
 

@@ -55,7 +55,7 @@ def test_ratios_by_the_delta_method() -> None:
     drawn = many_reports(mechanism, data, trials, random)
     found = np.array([debiased.statistic(reports) for reports in drawn])
     predicted = standard_error(mechanism, data, "auc")
-    # The spread of an estimated standard error is 1/sqrt(2 trials) of it.
+    # The relative spread of an estimated standard error is 1/sqrt(2 trials).
     assert found.std() == pytest.approx(predicted, rel=4 / np.sqrt(2 * trials))
     center = float(pg.exact(data, "auc", "u")) + binning_bias(mechanism, data, "auc")
     assert abs(found.mean() - center) < 4 * predicted / np.sqrt(trials) + predicted**2
@@ -111,7 +111,7 @@ def test_refusals() -> None:
 
 
 def test_the_noise_of_reports_is_that_of_the_shares_they_tell() -> None:
-    """The variances of all cells' shares added up, by drawing reports of rows in known cells."""
+    """It is the sum of the variances of all cells' shares, by drawn reports of known cells."""
     mechanism = RandomizedResponse(1.5, bins=3, range=(0, 3), classes=(0, 1), together=False)
     rng, n = np.random.default_rng(3), 50
     rows = np.column_stack([rng.random(n) * 3, rng.integers(2, size=n)])
