@@ -1,4 +1,4 @@
-"""A number and a chart that are declared once are found everywhere, with no file edited."""
+"""A number and a chart that are declared once appear everywhere, without edits of other files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.cli.running import CommandLine
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class LongerRun(pg.Run):
-    """A run with two more numbers, which the records of trials have."""
+    """A run with two more numbers, which are in the records of trials."""
 
     moved: FloatArray | None = field(
         default=None,

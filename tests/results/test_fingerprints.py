@@ -1,4 +1,4 @@
-"""Results of another problem are not joined and not continued, however it is called."""
+"""Results of another problem are neither joined nor continued, whatever its name."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_kernels_of_the_same_name_are_told_apart() -> None:
 
 
 def own_method(step: Callable[..., State], trial: int, **settings: Any) -> pg.Run:
-    """A trial of a method of one's own, registered anew."""
+    """Run a trial of a user's own method, which is registered again."""
     claims = {"averaged_numbers": settings.pop("averaged_numbers", 1)}
     with patch.dict(METHODS):
         register(
@@ -193,7 +193,7 @@ def test_methods_of_the_same_name_are_told_apart(settings: Any, tmp_path: Path) 
 def test_a_method_that_takes_its_own_problem_only_is_compared_by_name() -> None:
     def picky(state: State, exchanges: Any, h: Any) -> State:
         own = np.arange(len(state.held))
-        assert not h(own, own).any()  # as for gini
+        assert not h(own, own).any()  # like that of gini
         return gosta_sync.step(state, exchanges, h)
 
     assert pg.join_trials([own_method(picky, trial) for trial in (0, 1)]).trials == 2

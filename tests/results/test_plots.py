@@ -1,4 +1,4 @@
-"""Figures: the right curves on the right axes, and something painted."""
+"""Figures: the right curves on the right axes, and nonempty drawings."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_twenty_runs_have_twenty_looks() -> None:
     ax = pg.compare({f"run {number}": measured for number in range(20)})
     lines = ax.get_lines()
     assert len({line.get_color() for line in lines}) == 20
-    # Seven colors of one palette are told apart by everybody, those of two by their markers.
+    # Everybody can distinguish the seven colors of a palette; markers distinguish two palettes.
     looks = {(number // 7, line.get_marker()) for number, line in enumerate(lines)}
     assert len({marker for _, marker in looks}) == len(looks) == 3
     canvas = ax.figure.canvas
@@ -108,7 +108,7 @@ def test_the_rounds_of_a_fit_are_marked() -> None:
     assert ax.get_xscale() == "linear"
     ax.figure.canvas.draw()
     assert all(float(tick).is_integer() for tick in ax.get_xticks())
-    # All nodes have the same along a tree: there is no band to name.
+    # All nodes have the same values along a tree: there is no band to name.
     assert ax.get_legend_handles_labels()[1] == ["objective of the nodes' models"]
 
 

@@ -86,7 +86,7 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
 
 
 def forge(path: Path, header: dict[str, Any], **arrays: Any) -> None:
-    """Change what a file says of itself, and arrays in it."""
+    """Change a file's description of itself, and arrays in it."""
     with np.load(path) as stored:
         content = {**stored} | arrays
     said = json.loads(content["header"].tobytes()) | header
@@ -161,7 +161,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
             pg.load(path)
         except InputError:
             refused += 1
-    assert refused > 50  # some bytes do not matter; the others must not raise anything else
+    assert refused > 50  # some bytes do not matter; others must not raise other errors
 
 
 def test_a_file_with_missing_columns_is_refused(saved: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_file_with_missing_columns_is_refused(saved: Path) -> None:
 
 
 def repacked(path: Path, **members: bytes) -> None:
-    """Put other bytes in place of members of an archive."""
+    """Replace members of an archive by other bytes."""
     with zipfile.ZipFile(path) as archive:
         kept = {name: archive.read(name) for name in archive.namelist()}
     kept |= {f"{name}.npy": content for name, content in members.items()}
@@ -191,7 +191,7 @@ LITTLE = 1 << 24
 
 @contextmanager
 def little_memory() -> Iterator[None]:
-    """Fail if the block takes more memory than a small file is worth."""
+    """Fail if the block takes more memory than a small file needs."""
     tracemalloc.start()
     try:
         yield
