@@ -1,4 +1,4 @@
-"""What columns may hold, and the sentences that name the column of what they may not."""
+"""What columns may hold, and the refusals, which name the column of a bad entry."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ SERIES: dict[str, Callable[[list[Any]], Any]] = {
 @pytest.mark.filterwarnings("ignore::pairgossip.errors.RowsDropped")
 @pytest.mark.parametrize("library", SERIES)
 def test_whole_numbers_beside_gaps_are_not_rounded(library: str) -> None:
-    """All these libraries return them as floating point, 2^53 + 1 as 2^53."""
+    """All these libraries return them as floating point, so 2^53 + 1 becomes 2^53."""
     entries = [2**53 + 1, 2**53, None, 2**53 + 1, 2**53]
     series = SERIES[library](entries)
     scores = [1.0, 2.0, 3.0, 5.0, 9.0]
@@ -188,7 +188,7 @@ def test_whole_numbers_beside_gaps_are_not_rounded(library: str) -> None:
 
 
 def test_columns_of_a_dict_are_not_paired_across_indexes() -> None:
-    """In a frame, pandas would put the rows together by their index."""
+    """In a frame, pandas would align the rows by their index."""
     series = pandas.Series([1.0, 2.0, 3.0, 5.0])
     table = {"a": series, "b": series.sort_values(ascending=False)}
     for function in (pg.exact, pg.summarize):
@@ -267,7 +267,7 @@ def test_tables_of_dask_are_refused() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 400])
 def test_entries_with_numbers_are_listed_as_rows_show_them(rows: int) -> None:
-    """Some entries are of no row, some twice in the list, and some are missing in two ways."""
+    """Some entries occur in no row, some twice in the list, and some are missing in two ways."""
     categories = ["unused", "b", "a", "b", None, 1, 1.0, NAN]
     codes = np.random.default_rng(rows).integers(-1, len(categories), rows)
     codes[codes == 0] = 2

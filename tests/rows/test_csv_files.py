@@ -1,4 +1,4 @@
-"""The fast reader of CSV beside a plain one: files with every oddity, blocks of any size."""
+"""The fast CSV reader against a plain one: unusual files, and blocks of any size."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _draw_file(rng: random.Random) -> bytes:
 
 
 def _read_plainly(content: bytes) -> tuple[list[list[str]], list[int]] | None:
-    """Return rows and the lines they begin on, by the csv module alone; None if that refuses."""
+    """Return rows and their first lines, by the csv module alone; None if that refuses."""
     reader = csv.reader(
         io.StringIO(content.decode(), newline=None), skipinitialspace=True, strict=True
     )
@@ -60,7 +60,7 @@ def _read_plainly(content: bytes) -> tuple[list[list[str]], list[int]] | None:
 
 
 def _number(entry: str) -> float:
-    """Return a finite number; NaN for what is missing, infinity for anything else."""
+    """Return a finite number; NaN for a missing one, infinity for anything else."""
     if entry.lower() in ("", "na", "n/a", "nan", "null", "none", "?"):
         return math.nan
     try:
@@ -102,7 +102,7 @@ def test_the_fast_reader_reads_what_a_plain_one_does(
 
 
 def test_plain_blocks_are_read_by_numpy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with quotes around fields, and where only what is missing needs a second look."""
+    """This includes quoted fields, and blocks in which only missing values are read again."""
 
     def refuse(*_: object) -> None:
         raise AssertionError
@@ -155,7 +155,7 @@ def test_compressed_files(tmp_path: Path) -> None:
 
 
 def test_an_upload_is_not_decompressed() -> None:
-    """A small one could fill the memory."""
+    """A small upload could fill the memory."""
     with pytest.raises(InputError, match=r"^a\.csv\.gz is not UTF-8 text"):
         CsvFile(gzip.compress(b"x\n1\n"), Path("a.csv.gz"))
 

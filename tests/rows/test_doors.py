@@ -151,7 +151,7 @@ def _without_names(how: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _numbers(answer: Any) -> str:
-    """Return what an answer says, for comparison."""
+    """Return the numbers of an answer, for comparison."""
     for name in ("p_value", "estimates", "model"):
         if getattr(answer, name, None) is not None:
             answer = getattr(answer, name)

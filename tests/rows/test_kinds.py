@@ -67,7 +67,7 @@ DOORS: dict[str, Callable[[Any, Path], Any]] = {
     "polars": lambda table, _: polars.DataFrame(table),
     "polars lazy": lambda table, _: polars.DataFrame(table).lazy(),
 }
-"""Which take a table of Arrow's by themselves, or as a file of theirs."""
+"""Doors, which take an Arrow table directly, or as a file."""
 
 NUMBERS: dict[str, tuple[Any, Sequence[float]]] = {
     "floats": (pyarrow.array([1.5, 2, 3, 5, 8, 13]), [1.5, 2, 3, 5, 8, 13]),
@@ -223,12 +223,12 @@ def test_what_names_no_stratum(door: str, kind: str, tmp_path: Path) -> None:
 
 
 WITHOUT_ORDER = ("dict", "sql", "polars", "polars lazy")
-"""Doors behind which a dictionary of Arrow's is plain text."""
+"""Doors that turn an Arrow dictionary into plain text."""
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_the_order_of_classes_is_kept(door: str, tmp_path: Path) -> None:
-    """Classes sorted as text, high before low, would be another order."""
+    """Classes sorted as text, high before low, would have another order."""
     grades = pyarrow.array([0, 2, 1, 2, None, 1], pyarrow.int8())
     column = pyarrow.DictionaryArray.from_arrays(grades, ["low", "middle", "high"], ordered=True)
     data = DOORS[door](pyarrow.table({"one": SCORES, "c": column}), tmp_path)
@@ -243,7 +243,7 @@ def test_the_order_of_classes_is_kept(door: str, tmp_path: Path) -> None:
 
 
 def test_large_numerals_of_csv_are_names(tmp_path: Path) -> None:
-    """As numbers 2^53 and 2^53 + 1 would be one stratum."""
+    """As numbers, 2^53 and 2^53 + 1 would be the same stratum."""
     lines = [f"{score},{2**53 + k % 2}" for k, score in enumerate(SCORES)]
     (tmp_path / "a.csv").write_text("\n".join(["one,c", *lines]))
     expected = pg.exact(SCORES, "gini", within=[0, 1] * 3)
@@ -252,7 +252,7 @@ def test_large_numerals_of_csv_are_names(tmp_path: Path) -> None:
 
 
 LARGE = [f"{2**53 + k % 2}" for k in range(6)]
-"""Numerals of two different numbers, which floating point takes for one."""
+"""Numerals of two different numbers, which are equal in floating point."""
 
 
 @pytest.mark.parametrize("sign", ["", "-", "+", "00"])
@@ -260,7 +260,7 @@ LARGE = [f"{2**53 + k % 2}" for k in range(6)]
 def test_numerals_that_would_be_rounded_are_no_numbers_of_csv(
     at: int, sign: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever in a file they are, and whichever argument asks for numbers; ids stay apart."""
+    """This holds anywhere in a file and for any argument that needs numbers; ids stay distinct."""
     monkeypatch.setattr(csv_blocks, "BLOCK", 256)
     numerals = [*"12" * (at // 2), *(sign + one for one in LARGE)]
     lines = [f"{SCORES[k % 6]},{one}" for k, one in enumerate(numerals)]
@@ -309,7 +309,7 @@ ODD_NUMBERS: list[Any] = [1, -0.0, True, Decimal("0.1"), np.float32(0.5), np.int
 
 @pytest.mark.parametrize("last", [None, pandas.NA, NAN, 7, 2**53, 1e300])
 def test_numbers_among_objects(last: Any) -> None:
-    """All at once, as Python's own float reads one by one."""
+    """They are converted all at once, as Python's float converts each."""
     entries = [*ODD_NUMBERS, last]
     is_gap = [one is None or one is pandas.NA for one in entries]
     expected = [NAN if gap else float(one) for one, gap in zip(entries, is_gap, strict=True)]
@@ -322,7 +322,7 @@ def test_numbers_among_objects(last: Any) -> None:
 
 
 def test_orders_that_differ_are_refused(tmp_path: Path) -> None:
-    """High above low in one file, and below it in another, is no order."""
+    """High above low in one file, but below it in another, is no order."""
     codes = pyarrow.array([0, 1, 1], pyarrow.int8())
     orders = (["low", "high"], ["low", "high", "top"], ["high", "low"])
     parts = [
@@ -351,7 +351,7 @@ def test_orders_that_differ_are_refused(tmp_path: Path) -> None:
     ("other", "kind"), [(REFUSED["timestamps"], "timestamp[us]"), (REFUSED["text"], "text")]
 )
 def test_files_of_a_folder_hold_the_same_kinds(other: Any, kind: str, tmp_path: Path) -> None:
-    """Whole numbers and others are alike, and a column that nobody asks for may be anything."""
+    """Whole and other numbers are of one kind, and an unused column may hold anything."""
     parquet.write_table(pyarrow.table({"x": [1.5, 2], "y": [1, 2]}), tmp_path / "a.parquet")
     parquet.write_table(pyarrow.table({"x": [3, 4, 5], "y": other}), tmp_path / "b.parquet")
     assert pg.exact(tmp_path, "gini", columns="x") == pg.exact([1.5, 2, 3, 4, 5], "gini")

@@ -1,4 +1,4 @@
-"""Files of SQL: queries of the user's own, which DuckDB answers."""
+"""SQL files: a user's own queries, which DuckDB answers."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_a_database_of_its_own(tmp_path: Path, duckdb: Any) -> None:
     query = f"ATTACH '{database}' AS h (READ_ONLY); SELECT * FROM h.patients;"
     assert _ask(tmp_path, query) == EXPECTED
     table = read_columns(tmp_path / "a.sql", ["risk"])
-    with duckdb.connect(str(database)) as connection:  # which nothing holds any longer
+    with duckdb.connect(str(database)) as connection:  # nothing holds it any longer
         connection.sql("DROP TABLE patients")
     assert table.numbers("died").tolist() == [0, 1, 1, 0]
 
 
 def test_a_query_is_streamed_and_what_stands_before_it_runs_once(tmp_path: Path) -> None:
-    """The answer, of more rows than fit in one batch, is never in memory as a whole."""
+    """The answer, with more rows than fit in one batch, is never completely in memory."""
     rows, file = 1 << 20, tmp_path / "a.sql"
     file.write_text(
         f"CREATE SEQUENCE runs; CREATE TABLE run AS SELECT nextval('runs') AS number;"
