@@ -37,14 +37,14 @@ def column(name: str, n: int) -> FloatArray:
 
 
 def table(name: str, n: int) -> FloatArray:
-    """Two columns that go together; the tied ones have some 20 different values."""
+    """Draw two correlated columns; tied ones have about 20 different values."""
     first = column("normal" if name == "tied" else name, n)
     both = np.column_stack([first + np.random.default_rng(n + 1).normal(size=n), first])
     return np.round(2 * both) if name == "tied" else both
 
 
 def sketched(pairs: Pairs, site_of: Any = None) -> tuple[SketchedPairs, float]:
-    """Return the problem, and the sampling error that nodes tell in the end."""
+    """Return the problem, and the sampling error that nodes finally have."""
     problem = SketchedPairs(pairs, None, site_of, errors=True)
     (error,) = problem.sampling(problem.features.mean(axis=0, keepdims=True), 0.95).error
     return problem, float(error)
@@ -89,7 +89,7 @@ def test_errors_of_scores(name: str, n: int) -> None:
     assert error_ratio(Pairs(scores[:, 0], "auc", labels=labels)) == pytest.approx(1, abs=0.03)
     difference = error_ratio(Pairs(scores, "auc-difference", labels=labels))
     assert difference == pytest.approx(1, abs=0.01)
-    # Of two scores that hardly differ, little is left; ties in a bin are not seen.
+    # The difference of two similar scores is small; ties in a bin are invisible.
     noise = 0.3 * np.random.default_rng(1).normal(size=n)
     close = np.column_stack([scores[:, 0], scores[:, 0] + noise])
     least, most = (0.9, 1.5) if name == "tied" else (0.95, 1.06)
@@ -109,7 +109,7 @@ def test_every_node_has_its_own_error() -> None:
     rows, labels = table("normal", 235), np.arange(235) % 2
     for pairs in (Pairs(rows, "kendall-b"), Pairs(rows, "auc-difference", labels=labels)):
         problem, error = sketched(pairs)
-        # One that knows its own row only has none, others have that of what they know.
+        # A node that knows only its own row has no error; others have that of the rows they know.
         alone = problem.sampling(problem.features, 0.95).error
         assert np.isnan(alone).all()
         parts = [problem.features[:count].mean(axis=0) for count in (40, 130, 235)]

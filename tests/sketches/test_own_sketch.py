@@ -1,4 +1,4 @@
-"""A sketch of the user's own on nodes, how it is named, and how its estimates settle."""
+"""A user's own sketch on nodes, its name, and the convergence of its estimates."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_sites_collect_all_rows(construction: str) -> None:
     )  # fmt: skip
     np.testing.assert_allclose(run.estimates, pg.exact(VALUES, overlap, kind="u"), rtol=1e-12)
     assert run.exchanges[-1] < run.iterations[-1]
-    digests = run.messages[-1] * 2 / 3  # of four sites a byte, in two of three messages
+    digests = run.messages[-1] * 2 / 3  # one byte for four sites, in two of three messages
     rows_sent = (run.bytes[-1] - digests) / (8 + 4)
     assert rows_sent == 3 * ROWS
 

@@ -1,4 +1,4 @@
-"""Sketches against the exact statistics, on distributions and sizes fixed beforehand."""
+"""Sketches against exact statistics, on distributions and sizes that were fixed beforehand."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_functions_of_averages_of_few_values_are_exact(table: FloatArray, target
 
 
 def test_functions_of_ones_own() -> None:
-    """A sketch tells averages; what is made of them is the kernel's own."""
+    """A sketch gives averages; the kernel combines them."""
     values, labels = draw("exponential", 0), np.arange(ROWS) % 2
     table = np.column_stack([values, values + draw("normal", 1)])
     deviation = pg.Combination(("variance",), lambda averages: np.sqrt(averages[..., 0]))
@@ -171,7 +171,7 @@ ANY = st.floats(-1e6, 1e6, allow_subnormal=False)
 def test_the_bracket_of_gini_holds_the_truth(values: FloatArray, bins: int) -> None:
     for declared in (None, (-2e6, 2e6)):
         check_bracket(Pairs(values, "gini"), Bins(bins, range=declared))
-    for unit in (1e-180, 1e180):  # whose square is no number
+    for unit in (1e-180, 1e180):  # whose square overflows
         check_bracket(Pairs(unit * values, "gini"), Bins(bins, range=(-2e6 * unit, 2e6 * unit)))
 
 
@@ -215,7 +215,7 @@ def test_bins_far_from_zero() -> None:
     for recipe in (Bins(16), Bins(1000, range=(1e15, 1e15 + 40))):
         assert relative_error(Pairs(values, "gini"), recipe) < 1e-3
     labels = np.arange(100) % 2
-    recipe = Bins(1000, range=(1e15, 1e15 + 40))  # narrower than floats are apart
+    recipe = Bins(1000, range=(1e15, 1e15 + 40))  # narrower than the distance of floats
     assert relative_error(Pairs(values, "auc", labels=labels), recipe) < 1e-3
 
 

@@ -1,4 +1,4 @@
-"""Sketches of rows that count more or less: whole weights are as good as repeated rows."""
+"""Sketches of weighted rows: whole weights are equivalent to repeated rows."""
 
 from __future__ import annotations
 
