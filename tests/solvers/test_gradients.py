@@ -1,4 +1,4 @@
-"""Sketched sums over pairs against brute force: values, gradients and the error they state."""
+"""Sketched sums over pairs against brute force: values, gradients and the stated error."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def brute(case: Case, phi: Margin) -> tuple[float, FloatArray, float]:
 
 
 def sketched(case: Case, phi: Margin, *, apart: bool = False) -> tuple[FloatArray, float]:
-    """Return what nodes average in the end, and how far slopes may be off of their mean."""
+    """Return the final averages of nodes, and how far slopes may be from their mean."""
     n = len(case.features)
     owner = np.arange(n) if apart else None
     rows = ScoreRows(
@@ -84,12 +84,12 @@ def test_gradients_are_as_exact_as_they_state(
     # At its kink the hinge has many slopes.
     assume(name != "hinge" or np.abs(np.subtract.outer(scores, scores) - 1.0).min() > 1e-9)
     out, error = sketched(case, phi)
-    # Of a row's weight both pairs as the higher and as the lower one may be off.
+    # A row's pairs may have errors both as the higher and as the lower row.
     reach = np.linalg.norm(case.features, axis=1).max()
     rounding = 1e-12 * (1.0 + slope)
     assert np.linalg.norm(out[:3] - gradient) <= error * slope * reach + rounding
     assert out[3] == pytest.approx(value, rel=1e-6, abs=1e-9) or name.endswith("hinge")
-    if name != "squared":  # whose slopes have both signs, and may cancel
+    if name != "squared":  # slopes with both signs may cancel
         assert out[4] == pytest.approx(slope, rel=max(error, 1e-9), abs=rounding)
 
 
@@ -141,7 +141,7 @@ def test_the_bound_of_polynomials_holds(half: float, order: int) -> None:
         worst = max(worst, float(np.abs(read.slopes - phi.derivative(scores - other)).max()))
     bound = slope_error(phi, half, order)
     assert worst <= bound
-    # Not so loose that orders would be several times too high.
+    # The bound is tight enough that orders are not several times too high.
     assert bound <= max(1e4 * worst, 1e-11)
 
 

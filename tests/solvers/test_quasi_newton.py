@@ -16,7 +16,7 @@ _Y = np.sign(_X @ np.array([1.0, -2.0, 0.0, 3.0, 0.5]) + np.random.default_rng(1
 
 
 def logistic(theta: FloatArray) -> tuple[float, FloatArray]:
-    """A smooth convex function of five numbers, and its gradient."""
+    """Return a smooth convex function of five numbers, and its gradient."""
     margins = _Y * (_X @ theta)
     value = float(np.logaddexp(0.0, -margins).mean())
     return value, -(_X * (_Y / (1.0 + np.exp(margins)))[:, None]).mean(axis=0)
