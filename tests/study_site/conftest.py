@@ -1,4 +1,4 @@
-"""Sites that do not wait for the disk, and that find the same figures from the same table once."""
+"""Sites that do not wait for the disk, and compute figures only once per table."""
 
 from __future__ import annotations
 

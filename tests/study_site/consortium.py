@@ -1,4 +1,4 @@
-"""Sites of a study in one process, whose words are added up in plain view: no masks, no network."""
+"""Sites of a study in one process, whose words are added up without masks or network."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def canonical(text: str) -> str:
 
 
 def draw_rows(seed: int, count: int) -> dict[str, np.ndarray]:
-    """Draw rows of a score that tells a class, with another score, a group and an id."""
+    """Draw rows of a score that predicts a class, with another score, a group and an id."""
     chance = np.random.default_rng(seed)
     died = (chance.random(count) < 0.3).astype(int)
     risk = 1 / (1 + np.exp(-(chance.normal(size=count) + 1.2 * died - 0.8)))
@@ -68,7 +68,7 @@ def write_rows(path: Path, rows: Mapping[str, np.ndarray]) -> Path:
 
 
 def join_rows(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Put the rows of several sites one after the other."""
+    """Concatenate the rows of several sites."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -114,7 +114,7 @@ class Consortium:
 
     @property
     def ids(self) -> list[str]:
-        """In the order of the sites' rows."""
+        """Return the ids in the order of the sites' rows."""
         return [one.id for one in self.identities]
 
     def _sign(self, member: str, record: AnyRecord) -> AnyRecord:
@@ -167,7 +167,7 @@ class Consortium:
         return {one: site.make_program(name, question, ordered) for one, site in self.sites.items()}
 
     def contribute(self, question: Question, programs: Mapping[str, Any]) -> None:
-        """Go through the rounds of sums."""
+        """Carry out the rounds of sums."""
         name, round_ = digest_of(question), 0
         while True:
             asks = {one: program.ask() for one, program in programs.items()}
@@ -188,7 +188,7 @@ class Consortium:
                 program.take(ask, total)
 
     def sign(self, question: Question, programs: Mapping[str, Any]) -> None:
-        """Let all sign the result, and take it up."""
+        """Let all sites sign the result, and save it."""
         name = digest_of(question)
         transcript = name if not question.adds else bytes(range(32))
         statements = []

@@ -1,4 +1,4 @@
-"""Answers of a study's sites against the same computed from all rows in one place."""
+"""Answers of a study's sites, against the same computed from all rows in one place."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_rows_out_of_range_add_nothing_whatever_they_are(tmp_path: Path) -> None
 
 def test_fewer_than_four_sites_make_no_table(tmp_path: Path) -> None:
     rows = [draw_rows(seed, 140) for seed in range(4)]
-    rows[3]["died"][:] = 0  # so that this site adds none
+    rows[3]["died"][:] = 0  # so that this site adds no rows
     made = Consortium(tmp_path, rows)
     question, _ = made.answer(AUC)
     result = read_answer(made.homes[0], digest_of(question)).result

@@ -1,4 +1,4 @@
-"""What a liar tries on a site by itself: yeses that tell where rows lie, and cards that stop it."""
+"""Attacks on a single site: yeses that reveal where rows lie, and cards that stop it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def model_of(rounds: int) -> str:
 
 
 def try_question(consortium: Consortium, text: str) -> str:
-    """Ask, let all say yes if they do, and withdraw; return what the first site has answered."""
+    """Ask, let sites say yes if they do, and withdraw; return the first site's answer."""
     question = consortium.question(text, asker=3)
     name, first = digest_of(question), consortium.ids[0]
     verdict = consortium.sites[first].judge(name, question)
@@ -51,14 +51,14 @@ def try_question(consortium: Consortium, text: str) -> str:
 
 @pytest.mark.parametrize("make", [by_ward, least_of, model_of])
 def test_asking_and_withdrawing_tries_no_values(tmp_path: Path, make: object) -> None:
-    """Which sites add rows tells who has the values; the second list is for the operator."""
+    """Which sites add rows reveals who has the values; the second list is for the operator."""
     rows = [draw_rows(seed, 140) for seed in range(4)]
     for at, one in enumerate(rows):
         one["ward"] = np.where(np.arange(140) % 2 == 0, f"w{at}", "w9")
     consortium = Consortium(tmp_path, rows, BY_POLICY)
     assert callable(make)
     assert [try_question(consortium, make(at)) for at in (3, 3, 5)] == ["yes", "yes", "ask"]
-    consortium.open()  # nor after a start
+    consortium.open()  # nor after a restart
     assert try_question(consortium, make(6)) == "ask"
     consortium.close()
 
@@ -88,7 +88,7 @@ def test_a_text_that_names_a_column_by_no_name_is_answered_no(wrong: object) -> 
 
 
 def test_a_newcomer_reads_no_table_of_before(tmp_path: Path) -> None:
-    """Nobody says yes to a reading: it must tell nobody what it does not know."""
+    """Readings need no yes, so they must not reveal anything that the reader does not know."""
     consortium = Consortium(tmp_path, [draw_rows(seed, 140) for seed in range(4)])
     question, _ = consortium.answer(AUC)
     newcomer = Card("f" * 64, "newcomer", "", None)

@@ -1,4 +1,4 @@
-"""The journal of a study: all of a save or nothing, and secrets that are gone once erased."""
+"""The journal of a study: saves are atomic, and erased secrets are gone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pairgossip.study.storage.journal import StudyJournal
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The process is killed here."""
 
 
 def begin(folder: Path) -> StudyJournal:
@@ -141,7 +141,7 @@ STEPS = (
 
 
 class Mortal:
-    """Calls that change the disk, at one of which the process ends."""
+    """Calls that change the disk, at one of which the process is killed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 0

@@ -1,4 +1,4 @@
-"""A site that is killed at any point of a question goes on as if it had not been."""
+"""A site that is killed at any point of a question continues as if it had not been."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tests.study_site.consortium import AUC, Consortium, draw_rows
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The process is killed here."""
 
 
 class Mortal:
-    """Calls that change what is on the disk, at one of which the process ends."""
+    """Calls that change the disk, at one of which the process is killed."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 0
@@ -59,14 +59,14 @@ class Mortal:
 
 
 class Lone:
-    """One site, led through a question by what its journal says, as the protocol does."""
+    """One site, led through a question by its journal, as the protocol does."""
 
     def __init__(self, made: Consortium, folder: Path, question: Question, total: Any) -> None:
         self.made, self.question, self.total = made, question, total
         self.home, self.me = StudyHome(folder), made.ids[0]
         self.name = digest_of(question)
         self.sent: dict[str, bytes] = {}
-        """What has left this site, by kind: it must never be said otherwise."""
+        """What has left this site, by kind: it must never be sent with other contents."""
 
     def open(self) -> None:
         identity = self.made.identities[0]

@@ -1,4 +1,4 @@
-"""Members that are made of the folders of peers of one run: what they take, and what still counts.
+"""Members that are made from folders of a run's peers: what they keep, and what still counts.
 
 `old_folder/clinic-0` was made by pairgossip 0.2.0 itself: one of three members, in the second
 generation, which began when another had added rows. The key in it was made for this test alone.
@@ -36,7 +36,7 @@ ROWS = draw_rows(0, 140)
 
 @pytest.fixture
 def old(tmp_path: Path) -> Home:
-    """A copy, as private as a peer's folder is."""
+    """Copy the old folder, with the permissions of a peer's folder."""
     home = Home(shutil.copytree(GIVEN / "clinic-0", tmp_path / "old"))
     home.folder.chmod(0o700)
     home.key.chmod(0o600)
@@ -104,17 +104,17 @@ def test_a_key_stays_where_its_certificate_cannot(
     assert left > datetime.timedelta(days=3_000)
 
 
-# What was told before
+# What was released before
 
 
 def tell_by_0_2(old: Home) -> None:
-    """Let the peer have told a table of the rows, of which pairgossip 0.2 kept a copy."""
+    """Record that the peer has released a table of the rows, as pairgossip 0.2 did by a copy."""
     old.spec.write_text(AUC)
     write_rows(old.data, {name: ROWS[name] for name in ("risk", "died")})
 
 
 def tell_by_run(old: Home, register: Path, *, is_told: bool = True) -> None:
-    """Let the peer have told a table as runs of 0.3 did, which is noted in a register."""
+    """Record that the peer has released a table, as runs of 0.3 did in a register."""
     old.spec.write_text(AUC)
     rows = Snapshot(Path("/elsewhere.csv"), {"risk": ROWS["risk"]}, {"died": ROWS["died"] * 1.0})
     key = prepare_release([register], rows, "run", table="tables")
@@ -182,7 +182,7 @@ def test_what_was_never_told_keeps_nothing_from_being_told(old: Home, source: Pa
 def test_no_member_is_made_while_nobody_knows_what_was_told(
     old: Home, source: Path, is_gone: bool
 ) -> None:
-    """The register is gone, or there is another one beside the rows that knows nothing of it."""
+    """The register is gone, or another one beside the rows does not know of the release."""
     register = source.with_name("elsewhere.releases")
     tell_by_run(old, register)
     if is_gone:
@@ -251,7 +251,7 @@ def test_a_running_peer_is_left_alone(old: Home) -> None:
 
 
 def test_an_old_folder_says_what_to_do_with_it(old: Home) -> None:
-    """Its settings, as 0.2.0 wrote them, are no mistake of its operator."""
+    """Its settings, as written by 0.2.0, are not the operator's mistake."""
     with pytest.raises(InputError, match=r"is of a single run on sums, .* peer init --from .*old"):
         open_home(old.folder)
 

@@ -1,4 +1,4 @@
-"""What a site says of questions: by its policy, their texts and what was asked before."""
+"""A site's verdicts on questions: by its policy, their texts and earlier questions."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def test_amounts_are_bounded_over_the_whole_study() -> None:
 
 
 def test_a_judgment_is_given_nothing_of_rows() -> None:
-    """An answer that depended on rows could be bisected for them."""
+    """Answers that depend on rows would reveal these by bisection."""
     given = set(inspect.signature(judge).parameters)
     assert given == {"question", "settings", "members", "declared", "before", "me"}
     source = inspect.getsource(policy)

@@ -1,4 +1,4 @@
-"""The record of disclosures: chained, on the disk before what it speaks of is shown."""
+"""The record of disclosures: chained, and on the disk before the disclosure."""
 
 from __future__ import annotations
 

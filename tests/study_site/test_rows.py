@@ -1,4 +1,4 @@
-"""A site's rows: frozen, read again, known by its own names, and told once."""
+"""A site's rows: frozen, read again, identified by its own names, and released once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.study_site.test_answers import kept_table, plain_table
 
 
 def told_of(made: Consortium) -> list[Release]:
-    """Return what the first site's register says of its releases."""
+    """Return the releases in the first site's register."""
     place = made.folder / "rows-0.csv.releases"
     with hold_registers([place]) as registers:
         return list(registers[place].releases)
@@ -207,7 +207,7 @@ def test_a_question_is_told_in_words_whatever_the_rows_are(tmp_path: Path) -> No
     assert "No row leaves this machine" in said and "batch 1 (140 rows)" in said
     assert "'site-0', 'site-1', 'site-2' and 'site-3'" in said
     assert site.offer(digest_of(question), question).disclosure == digest_words(words)
-    assert site.describe(question) == words  # what was told stays
+    assert site.describe(question) == words  # releases stay recorded
     reading = made.question(AUC, reads=(digest_of(question),), adds=False)
     assert "Nothing leaves this machine but a signature" in site.describe(reading)[0]
     made.close()
@@ -289,7 +289,7 @@ def test_settings_that_cannot_be_read_end_no_question(tmp_path: Path) -> None:
 
 
 def test_settings_explain_what_a_site_may_decide(tmp_path: Path) -> None:
-    """Each key of the policy is there to be changed, and every line holds once its # is gone."""
+    """Each key of the policy is listed, and every line is valid without its #."""
     source = write_rows(tmp_path / "rows.csv", draw_rows(1, 100))
     settings: dict[str, dict[str, Any]] = {"a": {}, "b": {"policy": {"least_cell": 5}}}
     for name, given in settings.items():
@@ -363,7 +363,7 @@ def test_a_repeat_contributes_the_very_same_numbers(tmp_path: Path) -> None:
     made.accept(refused)
     for site in made.sites.values():
         site.give_up(digest_of(refused), "no", is_disclosed=False)
-    assert {one.outcome for one in told_of(made)} == {"table"}  # and not taken back
+    assert {one.outcome for one in told_of(made)} == {"table"}  # and not withdrawn
     wrong = made.question(noisy.replace("epsilon = 3", "epsilon = 2"), repeats=digest_of(question))
     site = made.sites[made.ids[0]]
     with pytest.raises(InputError, match="not one that this site has left unfinished"):

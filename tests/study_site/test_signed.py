@@ -1,4 +1,4 @@
-"""Signed results of a study's questions, checked with nothing but the file."""
+"""Signed results of a study's questions, checked with the file alone."""
 
 from __future__ import annotations
 
