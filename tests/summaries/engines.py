@@ -1,4 +1,4 @@
-"""Engines that answer queries in SQL: SQLite, DuckDB, and a server of PostgreSQL of its own."""
+"""Engines that answer SQL queries: SQLite, DuckDB, and a separate PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Engine = Callable[[Table, Callable[[str], str]], Any]
 
 
 def quote(name: str) -> str:
-    """Return a name of a column as the table of a test is made with it."""
+    """Return a column's name as it is quoted in the table of a test."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
@@ -46,7 +46,7 @@ def ask_duckdb(table: Table, write: Callable[[str], str]) -> Any:
 
 
 class Postgres:
-    """A server of its own, in a folder, that listens to nobody else."""
+    """A separate server, in a folder, that accepts no other connections."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._number = folder, 0
@@ -54,7 +54,7 @@ class Postgres:
         if None in tools:
             pytest.skip("PostgreSQL is not installed: no initdb, pg_ctl or psql")
         self._who: dict[str, Any] = {}
-        if os.geteuid() == 0:  # it does not run as root
+        if os.geteuid() == 0:  # it refuses to run as root
             self._who = {"user": "nobody"}
             shutil.chown(folder, "nobody")
         self._run("initdb", "-D", "data", "-A", "trust", "-U", "test", "--no-sync")

@@ -33,9 +33,9 @@ class Rows:
         self.weights: IntArray = random.integers(1, 4, n)
 
     def push(self, seed: int, cells: int) -> None:
-        """Move all rows of a class and group to the lower, or all to the upper, end of cells.
+        """Move all rows of a class and group to the lower, or all to the upper, ends of cells.
 
-        There differences between classes are nearly the least, or the largest, that cells allow.
+        There, differences between classes are nearly the smallest or largest that cells allow.
         """
         sides = np.random.default_rng(seed).integers(0, 2, (2, 2))[self.labels, self.by]
         column = self.data if self.data.ndim == 1 else self.data[:, 0]
@@ -82,12 +82,12 @@ def compare(
         names = ("within", *(["weights"] if least == 1 else []))
         if rows.has_labels and len(np.unique(rows.labels[chosen])) < 2:
             continue
-        if not rows.data[chosen].any():  # amounts of 0 have no Gini coefficient
+        if not rows.data[chosen].any():  # amounts that are all 0 have no Gini coefficient
             continue
         exact = float(pg.exact(kernel=kernel, kind=kind, **rows.take(chosen, *names)))
         if np.isnan(exact):
-            if rows.has_labels:  # no stratum has both classes, which counts by class tell
+            if rows.has_labels:  # no stratum has both classes, as counts by class show
                 with pytest.raises(pg.InputError, match="has no value"):
                     summary.bracket(group=group)
-            continue  # else a column is constant, which blocks leave open
+            continue  # otherwise a column is constant, which blocks do not show
         yield exact, summary.bracket(group=group)

@@ -1,4 +1,4 @@
-"""Rows in batches: the same counts from every door, and nothing is kept of the rows."""
+"""Rows in batches: the same counts from every door, and no row is kept."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def summarize_arrays(how: dict[str, Any]) -> pg.Summary:
-    """Count arrays, by the names of the columns that are asked for."""
+    """Count arrays, by the names of the requested columns."""
     columns = [how["columns"]] if isinstance(how["columns"], str) else how["columns"]
     data = np.column_stack([TABLE[name] for name in columns])
     arrays = {name: TABLE[how[name]] for name in ROLES if name in how}
@@ -90,7 +90,7 @@ def digest_by_hand(how: dict[str, Any]) -> bytes:
 
 
 def count_digest(data: Any, how: dict[str, Any], **more: Any) -> bytes:
-    """Return the digest that the count makes."""
+    """Return the digest that the count computes."""
     counter = SummaryRequest(data=data, kind="v", **how, **more).count_rows(RowDigest(SECRET))
     assert counter.digest is not None
     return counter.digest.finish()
@@ -128,7 +128,7 @@ def test_threads_give_the_same_counts(
 
 
 class Stream:
-    """A stream that makes batches as they are asked for, and notes how much memory all take."""
+    """A stream that makes batches on request, and records the memory in use."""
 
     def __init__(self, make: Callable[[int], Any], count: int) -> None:
         self._make, self._count = make, count
@@ -217,7 +217,7 @@ def test_lines_of_csv_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_labels_that_are_text_from_some_line_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They were text from the first line on: 1 and 01 are different then."""
+    """They then count as text from the first line on, so 1 and 01 differ."""
     monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     path, labels = tmp_path / "a.csv", ["1"] * 50 + ["01"] * 5 + ["b"] * 5
     lines = [f"0.{k % 10},{label},{k % 3:02d}" for k, label in enumerate(labels)]
@@ -269,7 +269,7 @@ def test_a_source_that_changes_between_two_passes() -> None:
 def test_a_file_that_changes_during_a_pass(
     door: str, when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if all of it can be read: some rows may be old ones then, and others new."""
+    """This holds even if all of it can be read: some rows may be old, and others new."""
     monkeypatch.setattr(arrow, "_BATCH", 7)
     monkeypatch.setattr(csv_blocks, "BLOCK", 64)
     path = Path(DOORS[door](tmp_path))
@@ -299,7 +299,7 @@ def test_progress_tells_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     pg.summarize(make_reader([GOOD] * 4), "auc", cells=CELLS, **how)
     assert told == [3] * 4
     told.clear()
-    pg.summarize(pa.table(GOOD), "auc", **how)  # the first pass is not of rows that are counted
+    pg.summarize(pa.table(GOOD), "auc", **how)  # the first pass does not count rows
     assert told == [3]
 
 

@@ -28,7 +28,7 @@ def test_brackets_hold_groups_within_strata(kernel: str, least: int) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_fine_cells_tell_what_all_rows_do(kernel: str) -> None:
-    """Values that are cells' own: the answer is that of the rows, and so is its error."""
+    """With one value per cell, the answer and its error are those of the rows."""
     rows = Rows(3, 90, kernel)
     rows.data = np.floor(rows.data * 20)
     cells = pg.cells.Whole(0, 20)

@@ -1,4 +1,4 @@
-"""What reports tell others, by the benchmark of disclosure, against all tables of few rows."""
+"""What reports reveal by the benchmark of disclosure, against all tables of few rows."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_one_row_less_tells_where_it_is() -> None:
 
 
 def test_what_is_likely_by_going_through_all_tables() -> None:
-    """Probabilities of all tables with a report are those of independent counts, given it."""
+    """Given a report, probabilities of tables are those of independent counts."""
     cells, rows, least, level = 4, 9, 3, 0.6
     random, edges = np.random.default_rng(3), np.arange(5.0)
     bars = itertools.combinations(range(rows + cells - 1), cells - 1)

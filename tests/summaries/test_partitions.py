@@ -206,14 +206,14 @@ def test_blocks_of_arrays() -> None:
 
 
 def draw(seed: int) -> pd.DataFrame:
-    """Return the rows of a partition, which a worker draws."""
+    """Draw the rows of a partition, on a worker."""
     rng = np.random.default_rng(seed)
     died = rng.integers(0, 2, 20_000)
     return pd.DataFrame({"risk": rng.beta(2 + died, 3), "died": died})
 
 
 def check_cluster(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count on a cluster; nothing that is gathered, or goes between workers, is as long as rows."""
+    """Count on a cluster; no message to the client or between workers is as long as the rows."""
     gathered: list[int] = []
     gather = distributed.Client.gather
 
@@ -244,7 +244,7 @@ def check_cluster(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quiet() -> Iterator[None]:
-    """What clusters warn of while they start and stop is theirs."""
+    """Ignore warnings of clusters while they start and stop."""
     with warnings.catch_warnings(), dask.config.set({"distributed.admin.log-level": "error"}):
         warnings.simplefilter("ignore")
         yield

@@ -1,4 +1,4 @@
-"""The cell of a value: compiled loops beside NumPy, at every edge and just beside it."""
+"""The cell of a value: compiled loops against NumPy, at every edge and next to it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CELLS = [
 
 
 def find_one_by_one(axis: Axis, value: float) -> int | None:
-    """Return the cell by its definition: closed below, and the last one also above."""
+    """Return the cell by definition: closed below, and the last one also above."""
     places = axis.places.tolist()
     if isinstance(axis, Labels):
         return places.index(value) if value in places else None
@@ -84,7 +84,7 @@ def test_rows_are_added_alike() -> None:
 
 
 def test_edges_whose_distance_is_no_number() -> None:
-    """Their difference overflows, so that no scale finds a cell."""
+    """Their difference overflows, so that cells cannot be found by scaling."""
     edges = [-1.7e308, -1e300, 0.0, 1.7e308]
     values = np.array([-1.7e308, -1e308, -1e300, -1.0, 0.0, 5.0, 1.7e308])
     summary = pg.summarize(values, "gini", cells=pg.cells.Edges(edges))

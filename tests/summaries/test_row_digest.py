@@ -1,4 +1,4 @@
-"""The digest of rows: the same for the same rows, and nothing that can be guessed."""
+"""The digest of rows: the same for the same rows, and it cannot be guessed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_other_rows_have_another(columns: Any) -> None:
 
 
 def test_rows_that_cancel_are_not_overlooked() -> None:
-    # Sums of words, or their exclusive or, of two equal rows could vanish.
+    # Sums of the words of two equal rows, or their exclusive or, could vanish.
     one, twice = np.array([0.5, 0.25]), np.array([0.5, 0.25, 0.25, 0.25])
     assert digest_of(one) != digest_of(twice)
     assert digest_of(np.zeros(1)) != digest_of(np.zeros(3)) != digest_of(np.zeros(0))

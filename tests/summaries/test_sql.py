@@ -1,4 +1,4 @@
-"""Summaries that SQL engines count: the same counts as in memory, and nothing lost on the way."""
+"""Summaries that SQL engines count: the same counts as in memory, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(params=["sqlite", "duckdb", "postgres"])
 def ask(request: pytest.FixtureRequest) -> Engine:
-    """An engine that counts; without it the test is skipped."""
+    """Return an engine that counts; without it, the test is skipped."""
     engines: dict[str, Engine] = {"sqlite": ask_sqlite, "duckdb": ask_duckdb}
     return engines.get(request.param) or request.getfixturevalue(request.param)
 
@@ -275,7 +275,7 @@ CREATE MACRO RANGE_BUCKET(x, edges) AS len([edge for edge in edges if edge <= x]
 @pytest.mark.parametrize("dialect", ["spark", "bigquery"])
 @pytest.mark.parametrize("cells", [c.Even(0, 1, 10), c.Log(1e-3, 1e5, 37), WIDE], ids=str)
 def test_what_other_engines_are_asked(cells: Any, dialect: str) -> None:
-    """DuckDB stands in: quotes and lists are spelled its way, functions as their manuals say."""
+    """DuckDB runs them: with its quotes and lists, and functions as in the manuals of others."""
     duckdb = pytest.importorskip("duckdb")
     pa = pytest.importorskip("pyarrow")
     empty, values = pg.Summary.of("gini", cells=cells), on_edges(cells)

@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def draw(seed: int = 0, n: int = 200) -> tuple[Array, Array, Array]:
-    """Return labels, a column that goes with them, and another one."""
+    """Return labels, a correlated column, and another column."""
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, n)
     x = rng.normal(label, 1.0)
@@ -66,7 +66,7 @@ def test_whole_numbers_give_what_exact_says(
     assert answer.value == pytest.approx(exact.value, rel=1e-12, abs=1e-14)
     assert answer.bracket == pytest.approx((exact.value, exact.value), rel=1e-10, abs=1e-14)
     assert (answer.level, answer.scale) == (exact.level, exact.scale)
-    if kernel == "auc-difference":  # two tables do not tell how the scores go together
+    if kernel == "auc-difference":  # two tables do not show the correlation of scores
         assert answer.error > exact.error and answer.low < exact.low < exact.high < answer.high
         return
     assert answer.error == pytest.approx(exact.error, rel=1e-9)

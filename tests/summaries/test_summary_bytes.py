@@ -1,4 +1,4 @@
-"""Bytes of summaries: as long as the cells, and refused where no rows have them."""
+"""Bytes of summaries: as long as the cells, and refused if no rows could give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of counts: sums with what is known of their parts, and what is refused."""
+"""Files of counts: sums with the facts known about their parts, and refusals."""
 
 from __future__ import annotations
 
