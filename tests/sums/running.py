@@ -1,4 +1,4 @@
-"""Deals rows to members and runs their programs without a network."""
+"""Deal rows to members, and run their programs without a network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.tables import StatisticsProgram
 
 SALT = 4
-"""Words at the end of a sum of counts that are none."""
+"""Number of words at the end of a sum of counts that are not counts."""
 
 
 def start_programs(spec: Spec, parts: Sequence[np.ndarray]) -> list[SumsProgram]:

@@ -35,7 +35,7 @@ def sums_text(
 
 
 def kernel_spec(kernel: str, columns: Sequence[str], label: str | None = None, **more: str) -> Spec:
-    """Return a specification; cells are counted as they are unless it says more."""
+    """Return a specification; it counts plain cells by default."""
     algorithm = more.get("algorithm", "")
     if "[privacy]" not in more.get("tables", "") and "least_cell" not in algorithm:
         more["algorithm"] = f"least_cell = 1\n{algorithm}"

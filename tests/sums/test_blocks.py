@@ -1,4 +1,4 @@
-"""Rows counted in blocks of cells: no small number leaves a site, and bounds hold all rows."""
+"""Rows counted in blocks of cells: no small number leaves a site, and bounds hold for all rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def exact(kernel: str, rows: np.ndarray) -> float:
 
 
 def place(tables: tuple[Blocks, ...], columns: int, rng: np.random.Generator) -> np.ndarray:
-    """Return rows that have these counts: anywhere in their blocks, at random or at their ends."""
+    """Return rows with these counts, anywhere in their blocks: at random or at their ends."""
     kind = rng.integers(4)
     made = []
     for table in tables:
@@ -90,7 +90,7 @@ def place(tables: tuple[Blocks, ...], columns: int, rng: np.random.Generator) ->
             ends = [axis.places for axis in table.axes[: first.shape[1]]]
             low = np.column_stack([end[first[at, k]] for k, end in enumerate(ends)])
             high = np.column_stack([end[last[at, k] + 1] for k, end in enumerate(ends)])
-            share *= 1 - 1e-9  # an edge is of the next cell
+            share *= 1 - 1e-9  # an edge belongs to the next cell
             parts.append(np.column_stack([low + share * (high - low), np.full(len(at), number)]))
         made.append(np.concatenate(parts))
     values = np.column_stack([part[:, :-1] for part in made])

@@ -1,4 +1,4 @@
-"""Intervals hold the population's value as often as they say, where bins are coarse too."""
+"""Intervals hold the population's value as often as they claim, also with coarse bins."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def samples(population: np.ndarray) -> list[np.ndarray]:
 
 @functools.cache
 def answers(kernel: str, population: str) -> list[Answer]:
-    """What the rows of the samples tell, however many bins there are."""
+    """Return the answers from the samples' rows, which do not depend on bins."""
     return [FROM_ROWS[kernel](sample) for sample in samples(POPULATIONS[population])]
 
 
@@ -90,7 +90,7 @@ def test_intervals_of_noisy_counts_cover_as_often(kernel: str, population: str) 
         result = from_cells(kernel, sample, algorithm="bins = 4", tables=noise)
         assert result.interval is not None and result.bracket is None
         held += result.interval[0] <= truth <= result.interval[1]
-    assert held >= 0.9 * SAMPLES  # noise is drawn anew
+    assert held >= 0.9 * SAMPLES  # noise is drawn again
 
 
 def test_bins_that_leave_much_open_are_told() -> None:

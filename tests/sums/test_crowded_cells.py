@@ -1,4 +1,4 @@
-"""Tests by ranks where most rows share a cell: nothing is said for certain that is not."""
+"""Rank tests where most rows share a cell: nothing uncertain is stated as certain."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find(kernel: str, high: float, **more: str) -> Result:
 
 
 def test_a_range_that_is_far_too_wide_is_told() -> None:
-    """All rows are in one cell, so that there seems to be no difference at all."""
+    """All rows are in one cell, so there seems to be no difference."""
     exact, found = pg.test(NUMBERS, "mann-whitney", labels=LABELS), find("mann-whitney", 100)
     assert exact.p < 1e-20
     assert (found.value, found.p, found.crowded_cells) == (0.5, 1.0, (1.0,))
@@ -83,7 +83,7 @@ def test_noisy_counts_have_no_bracket_and_warn_all_the_same(name: str) -> None:
 
 
 def test_what_members_sign_is_the_same_bytes_without_a_test() -> None:
-    """Results of former versions, which know no ends of p, are still checked."""
+    """Results of former versions, which have no ends of p, can still be checked."""
     gini = run_programs(start_programs(kernel_spec("gini", ["a"]), deal(NUMBERS, 3)))
     assert gini.p_bracket is None and gini.crowded_cells is None
     assert b"p_bracket" not in gini.state() and b"crowded" not in gini.state()
@@ -96,7 +96,7 @@ def test_what_members_sign_is_the_same_bytes_without_a_test() -> None:
 
 
 def test_half_of_the_rows_in_a_cell_are_no_crowd() -> None:
-    """However their share is rounded: members must judge it alike."""
+    """All members must judge this alike, however their share is rounded."""
     spec = kernel_spec("mann-whitney", ["a"], "l")
     for rows in range(2, 60):
         numbers = np.where(np.arange(rows) < (rows + 1) // 2, 0.1, np.arange(rows) / rows)
@@ -118,7 +118,7 @@ def test_ends_of_p_are_followed_but_for_rounding() -> None:
         follow_result(mine, far.state())
     with pytest.raises(Disagreement, match="p_bracket is"):
         follow_result(mine, msgspec.structs.replace(mine, p_bracket=None).state())
-    # An empty list would be taken for none, and members would sign other bytes than its sender.
+    # An empty list would be read as None, and members would sign other bytes than its sender.
     told = msgspec.json.decode(mine.state()) | {"crowded_cells": []}
     with pytest.raises(Disagreement, match="cannot be read"):
         follow_result(mine, msgspec.json.encode(told, order="sorted"))

@@ -45,7 +45,7 @@ def test_few_rows_behind_a_total_are_refused(rows: np.ndarray, sentence: str) ->
 
 
 def rare(of_one_class: int) -> np.ndarray:
-    """Return rows of which a feature is 1 in eleven of a class and in some of the other."""
+    """Return rows with a feature that is 1 in eleven rows of a class and in some of the other."""
     rows = scored(5000, 2500)
     rows[:, 0] = 0.0
     rows[[*range(11), *range(4999, 4999 - of_one_class, -1)], 0] = 1.0
@@ -53,7 +53,7 @@ def rare(of_one_class: int) -> np.ndarray:
 
 
 def nested(apart: int) -> np.ndarray:
-    """Return rows with two features that differ in so many rows only."""
+    """Return rows with two features that differ in only this many rows."""
     rows = scored(5000, 2500)
     rows[:, 0] = rows[:, 1] = np.arange(5000) % 3 == 0
     rows[1 : 1 + apart, 1] = 1.0 - rows[1 : 1 + apart, 1]
@@ -61,7 +61,7 @@ def nested(apart: int) -> np.ndarray:
 
 
 def test_a_row_that_dominates_a_combination_of_totals_is_refused() -> None:
-    """Class totals would tell its features, and so would the difference of two features."""
+    """Class totals would reveal its features, and so would the difference of two features."""
     spec = parse_spec(LEARN)
     for rows in (rare(1), nested(1)):
         with pytest.raises(InputError, match="more than half of a combination of its totals"):
@@ -81,7 +81,7 @@ def test_features_far_from_0_hide_no_row_that_dominates(start: float) -> None:
 
 
 def test_totals_are_those_that_learning_asks_for() -> None:
-    """Products of so many features by class would be too long a message, and are left out."""
+    """Products of this many features by class would make too long a message, and are left out."""
     many = sums_text('loss = "auc-squared"', [f"x{k}" for k in range(300)], "l")
     assert count_told(parse_spec(many)) == 601 + 49 * (64 + 303)
 
@@ -121,7 +121,7 @@ def test_small_cells_are_told() -> None:
 
 
 def read_lone_rows(spec: Spec, parts: list[np.ndarray]) -> list[tuple[float, float]]:
-    """Return what a member can say of every row that is alone in its cell: between two edges."""
+    """Return the bounds that a member can give for every row that is alone in its cell."""
     cells, axis = cells_of(spec), cells_of(spec).axes[0]
     assert isinstance(axis, Grid)
     totals: list[np.ndarray] = []
@@ -132,12 +132,12 @@ def read_lone_rows(spec: Spec, parts: list[np.ndarray]) -> list[tuple[float, flo
 
 
 def test_a_lone_row_is_known_no_better_than_its_cell() -> None:
-    """AUC of 5 x 60 rows: 7 of 300 were read exactly, with their class."""
+    """In version 0.2.0, 7 of 300 rows of an AUC were read exactly, with their class."""
     spec, rows = kernel_spec("auc", ["a"], "l"), scored(300, 120)[:, [0, 2]]
     rows[:, 0] = rows[:, 0] ** 3
     lone = read_lone_rows(spec, deal(rows, 5))
     assert lone and all(high - low == pytest.approx(1 / 256) for low, high in lone)
-    # Every place in the cell gives the same sum, so that no reading of it can do better.
+    # Every place in the cell gives the same sum, so no attack can do better.
     (low, high), *_ = lone
     totals = []
     for share in (0.1, 0.9):
@@ -150,7 +150,7 @@ def test_a_lone_row_is_known_no_better_than_its_cell() -> None:
 
 
 def test_the_largest_income_is_known_no_better_than_its_cell() -> None:
-    """In 23 of 40 runs the largest income was told exactly."""
+    """In version 0.2.0, the largest income was revealed exactly in 23 of 40 runs."""
     spec = kernel_spec("gini", ["a"], ranges=(100, 1_000_000))  # type: ignore[arg-type]
     lone = read_lone_rows(spec, deal(1000 * (1 + RNG.pareto(2.5, 300)), 5))
     ratio = pytest.approx(10_000 ** (1 / 256), rel=1e-6)

@@ -37,7 +37,7 @@ def objective(model: np.ndarray, loss: str, l2: float = 0.0) -> float:
     ("loss", "l2", "off"),
     [
         ("auc-logistic", 0.0, 1e-8),
-        ("auc-squared-hinge", 1e-3, 1e-5),  # counts in cells, and not where in the cell
+        ("auc-squared-hinge", 1e-3, 1e-5),  # counts in cells, but no places in cells
         ("auc-squared", 0.0, 1e-8),
     ],
 )
@@ -133,7 +133,7 @@ def test_another_model_is_a_disagreement() -> None:
     for one in (*map(msgspec.msgpack.encode, wrong), *unreadable):
         with pytest.raises(Disagreement):
             program.follow(one)
-    (program,) = start_programs(loss_spec(), [ROWS])  # moments are asked for in one way only
+    (program,) = start_programs(loss_spec(), [ROWS])  # moments are requested in only one way
     name, model, low, high, order = msgspec.msgpack.decode(program.ask().public)  # type: ignore[union-attr]
     with pytest.raises(Disagreement):
         program.follow(msgspec.msgpack.encode((name, model, low, high + 1e-12, order)))
@@ -156,7 +156,7 @@ def test_rows_of_one_class_have_no_model() -> None:
 
 
 def test_scores_are_not_taken_to_lie_as_far_as_ranges_allow() -> None:
-    """Ranges are ten times as wide as rows spread, in many columns."""
+    """Ranges of many columns are ten times as wide as the spread of rows."""
     rng = np.random.default_rng(1)
     x = rng.normal(size=(200, 40))
     labels = (x.sum(axis=1) + 3 * rng.normal(size=200) > 0).astype(float)

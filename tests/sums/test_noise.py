@@ -35,7 +35,7 @@ def test_the_sum_of_all_parts_is_discrete_laplace(epsilon: float, members: int) 
 def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Floats decide the same as decimal numbers, of which here all bits are drawn anew."""
+    """Floats decide the same as decimal numbers, for which all bits are drawn again here."""
     law, drawn = NoiseLaw(0.5, 1, 3, 3), np.arange(1, 1000, dtype=np.uint64) * np.uint64(2**54 + 7)
     monkeypatch.setattr(noise, "_random_words", lambda count: drawn[:count].copy())
     quick = law._draw_polya(len(drawn))
@@ -45,7 +45,7 @@ def test_a_draw_that_is_too_close_to_call_is_decided_exactly(
 
 
 def test_bits_are_drawn_until_they_decide(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A number may begin just as the probability of 0 does."""
+    """A number may begin with the same bits as the probability of 0."""
     law = NoiseLaw(2.0, 1, 2, 2)
     with localcontext(prec=60):
         edge = (1 - (-Decimal(1)).exp()).sqrt() * 2**64
@@ -56,9 +56,9 @@ def test_bits_are_drawn_until_they_decide(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_many_counts_with_little_epsilon_are_drawn_at_once() -> None:
-    """Nothing is tried and dropped, so that it takes no longer the more members there are."""
+    """Nothing is drawn and rejected, so the time does not grow with the number of members."""
     law = NoiseLaw(1e-3, 1, 63, 63)
-    drawn = 63 * law.draw(20_000).var()  # its root is off by 5 % as a rule: tails are heavy
+    drawn = 63 * law.draw(20_000).var()  # its root has an error of about 5 %, as tails are heavy
     assert drawn**0.5 == pytest.approx(law.variance**0.5, rel=0.35)
 
 

@@ -1,4 +1,4 @@
-"""Intervals of noisy counts: there by what is agreed and not by luck, and as wide as they must."""
+"""Intervals of noisy counts: given by agreement and not by luck, and as wide as necessary."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_sample_has_an_interval_that_covers_as_often_as_it_says(
         found = study(setting, samples)
     assert found.given == 1
     assert found.covers > 0.95 - 3 * math.sqrt(0.95 * 0.05 / samples)
-    assert abs(found.off) < 0.1  # the median, as a part of the width
+    assert abs(found.off) < 0.1  # the median, relative to the width
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def check_figures(
 
 @pytest.mark.parametrize("kernel", ["kendall-b", "somers-d"])
 def test_other_last_digits_of_a_machine_change_no_figure(kernel: str) -> None:
-    """Members sign figures that differ by 1e-9 at most, though covariances are singular here."""
+    """Members sign figures that differ by at most 1e-9, though covariances are singular here."""
     spec = kernel_spec(kernel, ["a", "b"], tables=NOISE, algorithm="bins = 16")
     cells, rng = cells_of(spec), np.random.default_rng(4)
     counts = cells.add_up(PAIRS)[1:] + draw_noise(noise_law(spec, 5), 256, rng)
@@ -211,7 +211,7 @@ def test_a_share_that_is_just_the_level_is_so_on_every_machine(
 
 @pytest.mark.parametrize("kernel", ["kendall-b", "somers-d"])
 def test_a_sampling_error_that_noise_hides_is_unknown_on_every_machine(kernel: str) -> None:
-    """What is left of it is a rounding error: None here and 1e-9 there would end a run."""
+    """Only a rounding error is left: None on one machine and 1e-9 on another would end a run."""
     cells = cells_of(kernel_spec(kernel, ["a", "b"], tables=NOISE, algorithm="bins = 8"))
     rng, errors = np.random.default_rng(5), []
     for _ in range(40):

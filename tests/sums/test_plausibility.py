@@ -1,4 +1,4 @@
-"""Sums that no rows have are refused, whoever contributed what."""
+"""Sums that no rows have are refused, whatever members contributed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Lie = Callable[[np.ndarray], None]
 
 
 def take_after(spec: Spec, rows: np.ndarray, lie: Lie) -> SumsProgram:
-    """Let one of three members add a lie to its contribution, and the first take the sum."""
+    """Let one of three members add a lie to its contribution; the first member gets the sum."""
     programs = start_programs(spec, deal(rows, 3))
     ask = programs[0].ask()
     assert ask is not None
@@ -84,7 +84,7 @@ def swap(table: np.ndarray) -> None:
         (AUC, SCORED, move(1, 5, 1000), "a negative number of rows"),
         (AUC, SCORED, move(1, 2, N), "a negative number of rows"),
         (AUC, SCORED, add(1, by=1 << 40), "rows, and members have 120"),
-        # A row less in one class and more in the other, in the table of the second score alone.
+        # One row less in one class and one more in the other, only in the second score's table.
         (PAIR, BOTH, lambda words: swap(words[513:-4]), "one table holds other rows"),
     ],
 )
@@ -94,7 +94,7 @@ def test_impossible_sums_are_refused(spec: Spec, rows: np.ndarray, lie: Lie, sen
 
 
 def test_possible_sums_are_taken() -> None:
-    """A lie that rows could have told is not noticed: a member may have any rows."""
+    """A lie that is possible for some rows is not detected: a member may have any rows."""
     honest = take_after(AUC, SCORED, lambda words: None).result
     moved = take_after(AUC, SCORED, move(int(np.argmax(counts_of(AUC, SCORED))) + 1, 1, 1)).result
     assert honest is not None and moved is not None and honest.value != moved.value
@@ -112,7 +112,7 @@ HINGE = LEARN.replace("logistic", "hinge")
 
 
 def learn_until(loss: str, name: bytes, lie: Lie) -> SumsProgram:
-    """Learn honestly up to a question of this name, and then add a lie."""
+    """Learn honestly up to a question with this name, and then add a lie."""
     programs = start_programs(parse_spec(loss), deal(BOTH, 3))
     while (ask := programs[0].ask()) is not None:
         total: Words = np.sum([one.contribute(ask) for one in programs], axis=0, dtype=np.uint64)
@@ -201,7 +201,7 @@ def test_noise_does_not_hide_many_small_lies(
 
 
 def test_random_words_are_refused() -> None:
-    """Masks that do not cancel leave words that are no sum of rows."""
+    """Masks that do not cancel leave words that are not a sum of rows."""
 
     def scramble(words: np.ndarray) -> None:
         words[1:] = RNG.integers(-(2**62), 2**62, len(words) - 1)

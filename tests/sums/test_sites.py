@@ -1,4 +1,4 @@
-"""Whether sites agree, in runs on sums: six members in one process, and what is refused."""
+"""Agreement of sites in runs on sums: six members in one process, and refusals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SIZES = (900, 1_500, 1_200, 2_000, 1_000, 3_000)
 
 
 def draw(sizes: Sequence[int] = SIZES, seed: int = 0) -> dict[str, np.ndarray]:
-    """Draw scores that work better at some sites than at others."""
+    """Draw scores that are better at some sites than at others."""
     random, rows = np.random.default_rng(seed), {}
     for number, size in enumerate(sizes):
         ill = np.repeat([0.0, 1.0], [size // 2, size - size // 2])
@@ -65,8 +65,8 @@ def test_figures_are_those_of_unrounded_numbers_up_to_the_steps() -> None:
         answers = [summarize(own).answer(0.95) for own in rows.values()]
         y, v = np.array([place_evenly(one.value, one.error, 1) for one in answers]).T
         n, logit = len(rows), math.log(found.mean / (1 - found.mean))
-        # Numbers are off by half a step each at most, and so is their mean; the norm of what is
-        # off bounds how far the standard deviation is.
+        # Each number has an error of at most half a step, and so has their mean; the norm of the
+        # errors bounds that of the standard deviation.
         assert abs(logit - y.mean()) <= CHOSEN.logit / 2 + 1e-5
         sums = result.heterogeneity
         s = CHOSEN.logit * math.sqrt((sums.squares - sums.logits**2 / n) / (n - 1))
@@ -171,8 +171,8 @@ def test_sums_that_no_sites_have_are_refused() -> None:
         (0, 2_402, 6),
         (12, 23, 6),  # Cauchy and Schwarz
         (12, 22, 6),
-        (13, 27, 6),  # whole numbers are less even
-        (12, 25, 6),  # squares of whole numbers are as odd as they are
+        (13, 27, 6),  # whole numbers cannot be this even
+        (12, 25, 6),  # squares of whole numbers have the same parity
         (12, 24, 5),
         (12, 24, 6 * 900 + 1),
         (119, 2_400, 6),  # all at the end but their sum
@@ -184,7 +184,7 @@ def test_sums_that_no_sites_have_are_refused() -> None:
 
 
 def test_all_possible_sums_of_three_small_numbers() -> None:
-    steps = Steps(logit=5 / 2, error=1.5)  # two steps at most
+    steps = Steps(logit=5 / 2, error=1.5)  # at most two steps
     every = np.stack(np.meshgrid(*[np.arange(-2, 3)] * 3)).reshape(3, -1).T
     possible = {(int(one.sum()), int((one * one).sum())) for one in every}
     for total in range(-7, 8):

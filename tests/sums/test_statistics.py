@@ -63,7 +63,7 @@ def test_members_find_the_statistic_of_all_rows(
     answer = pg.exact(rows, kernel, interval=0.95)
     assert result.interval is not None and result.sampling_error is not None
     if kernel in ("distance", "within-cluster-scatter", "auc-difference"):
-        # Tables of single columns do not tell how these go together.
+        # Tables of single columns do not show their correlation.
         assert answer.error < result.sampling_error < 3 * answer.error
         assert result.interval[0] < answer.low < answer.high < result.interval[1]
         return
@@ -124,7 +124,7 @@ IN_CELLS = [
 def test_a_value_that_moves_within_a_cell_of_equal_ratio_changes_no_count(
     case: tuple[str, np.ndarray, list[str], str | None],
 ) -> None:
-    """Byte for byte: nothing depends on where in its cell a row is."""
+    """The words are equal byte for byte: nothing depends on where in its cell a row is."""
     kernel, rows, columns, label = case
     rows = rows.reshape(N, -1)
     spec = kernel_spec(kernel, columns, label, ranges=(1e-4, 1))  # type: ignore[arg-type]
@@ -182,7 +182,7 @@ def test_cells_elsewhere_are_not_followed() -> None:
     for public in (b"", ask.public, msgspec.msgpack.encode(moved)):
         with pytest.raises(Disagreement, match="elsewhere"):
             program.follow(public)
-    # Rounded, so that machines with other last digits have the same.
+    # Rounded, so that machines with other last digits get the same.
     assert edges[0][1:-1] == [round(one * 2**25) / 2**25 for one in edges[0][1:-1]]
 
 
@@ -254,7 +254,7 @@ def test_what_rows_do_not_tell_is_left_out() -> None:
     ("kernel", "columns"), [("auc", 1), ("auc-difference", 2), ("brunner-munzel", 1)]
 )
 def test_a_class_of_one_row_tells_no_error(kernel: str, columns: int) -> None:
-    """However its share of the rows is rounded: 1/n times n may be more than 1."""
+    """This holds however its share of the rows is rounded: 1/n times n may exceed 1."""
     spec = kernel_spec(kernel, ["a", "b"][:columns], "l")
     for rows in range(4, 30):
         one = np.column_stack([OTHERS, SCORES])[:rows, :columns]

@@ -1,4 +1,4 @@
-"""What a contribution tells, for every statistic on sums: in which cells rows are, never of few."""
+"""What a contribution reveals, for every statistic on sums: the cells of rows, never of few."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Case(NamedTuple):
         return kernel_spec(self.name, self.columns, "l" if self.has_label else None, algorithm=more)
 
     def draw(self, random: np.random.Generator, rows: int) -> FloatArray:
-        """Draw rows that are spread evenly, in tails or on few values."""
+        """Draw rows with an even law, with tails or with few values."""
         laws = (
             random.random(rows),
             np.exp(-random.exponential(3.0, rows)),
@@ -87,7 +87,7 @@ CASES = list_cases()
 
 
 def move(random: np.random.Generator, axis: Axis, column: FloatArray) -> FloatArray:
-    """Put every number anywhere in its cell, some at its lower end."""
+    """Move every number anywhere in its cell, some to its lower end."""
     if isinstance(axis, Labels):
         return column
     places = axis.find_bins(column)
@@ -161,7 +161,7 @@ FACTORS = (
 def test_no_combination_is_of_few_rows(
     case: Case, seed: int, rows: int, least: int, chosen: tuple[int, ...]
 ) -> None:
-    """Rows counted by group, stratum and weight, too: as by brute force, and never of few."""
+    """This includes counts by group, stratum and weight: as by brute force, and never of few."""
     random = np.random.default_rng(seed)
     top = "\n".join(FACTORS[at] for at in chosen)
     label = "l" if case.has_label else None

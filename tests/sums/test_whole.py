@@ -1,4 +1,4 @@
-"""Columns of whole numbers: every value has a bin of its own, and nothing is left open."""
+"""Columns of whole numbers: every value has its own bin, and nothing is left open."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_statistics_of_order_are_those_of_the_rows() -> None:
 
 @pytest.mark.parametrize("kernel", ["within-cluster-scatter", "shift"])
 def test_rounding_takes_no_bracket_off_the_value(kernel: str) -> None:
-    """Numbers that are all the same have no scatter and no shift, to the last digit."""
+    """Equal numbers have no scatter and no shift, to the last digit."""
     for number in range(1, 60, 4):
         rows = np.column_stack([np.full(23, float(number)), np.arange(23) % 4 == 0])
         low, high = find(kernel, rows, "l", (1, 200)).bracket or (1.0, 1.0)
@@ -99,7 +99,7 @@ def test_rounding_takes_no_bracket_off_the_value(kernel: str) -> None:
 
 @pytest.mark.parametrize(("kernel", "label"), [("gini", None), ("auc", "l"), ("median", None)])
 def test_few_rows_have_the_bins_that_members_were_told_of(kernel: str, label: str | None) -> None:
-    """However many bins so few rows would have if the numbers were not whole."""
+    """The number of bins for so few rows that are not whole does not matter."""
     spec = parse_spec(text_for(kernel, ["a"], label, ranges=(0, 120)))
     assert "121 values of 'a'" in " ".join(spec.leaves())
     rows = np.column_stack([AGES, LABELS])[:40, : 1 if label is None else 2]
@@ -116,7 +116,7 @@ def test_members_are_told_how_exactly_others_learn_their_size(text: str) -> None
 
 @pytest.mark.parametrize(("rows", "high"), [(BOTH, 10.0), (OLD, 120.0)])
 def test_two_scores_differ_as_the_rows_do(rows: np.ndarray, high: float) -> None:
-    """How sure the difference is does not follow from two tables: no surer than both together."""
+    """Two tables do not give the error of the difference, so both errors are combined."""
     found = find("auc-difference", rows, "l", (0, high))
     exact = pg.exact(rows, "auc-difference", interval=0.95)
     assert found.value == pytest.approx(float(exact), rel=1e-9)
