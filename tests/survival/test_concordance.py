@@ -1,4 +1,4 @@
-"""Harrell's and Uno's index, beside scikit-survival, pairs one by one, and derivatives."""
+"""Harrell's and Uno's index, against scikit-survival, pairs one by one, and derivatives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.survival.rows import Numbers, draw_rows, follow_formula
 def find_index(
     time: Numbers, event: Numbers, risk: Numbers, last: float, weights: Numbers, *, is_uno: bool
 ) -> float:
-    """Return the index of rows that count so often, pair by pair."""
+    """Return the index of weighted rows, pair by pair."""
     reached, left = {}, 1.0
     for one in np.unique(time):
         reached[one] = left if is_uno else 1.0
@@ -35,8 +35,8 @@ def find_index(
 def test_numbers_of_scikit_survival() -> None:
     """Version 0.28.0: concordance_index_censored, and concordance_index_ipcw.
 
-    The latter takes the share followed up to and at an event; to take the one before it, as Uno
-    does, censorings were moved by 1e-6.
+    The latter takes the share followed up to and at an event. Censorings were moved by 1e-6, so
+    that it takes the share before the event, as Uno does.
     """
     time, event, risk, _ = follow_formula()
     expected = {
@@ -72,7 +72,7 @@ def test_indices_count_pairs(seed: int) -> None:
 
 @pytest.mark.parametrize("weights", ["harrell", "uno"])
 def test_pairs_that_tell_nothing_are_refused(weights: Any) -> None:
-    """The one event is at the last time: scikit-survival and lifelines raise, too."""
+    """The only event is at the last time: scikit-survival and lifelines also raise errors."""
     refused = "No event .*has a row with a later time"
     for interval in (None, 0.95):
         with pytest.raises(pg.InputError, match=refused):
@@ -85,7 +85,7 @@ def test_pairs_that_tell_nothing_are_refused(weights: Any) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_rows_add_is_the_derivative(seed: int) -> None:
-    """The index changes so much for each row that counts a little more, its weights included."""
+    """A row's influence is the change of the index if the row counts slightly more."""
     random = np.random.default_rng(100 + seed)
     time, event, risk, _ = draw_rows(random)
     last = math.inf if seed % 2 else float(np.quantile(time, 0.9))

@@ -1,4 +1,4 @@
-"""Brackets of survival curves hold the rows' own curve, and rows attain them."""
+"""Brackets of survival curves hold the rows' own curve, and some rows attain them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVENTS = Case(1, 2, lambda blocks, target: UNKNOWN, lambda rows, target: math.na
 
 @pytest.mark.parametrize("seed", range(4))
 def test_brackets_are_never_missed(seed: int) -> None:
-    """Sums of sites in cells and in blocks, of rows with ties, on edges and at ends of blocks."""
+    """They are of sums of sites, in cells and blocks, with ties, on edges and at ends of blocks."""
     random = np.random.default_rng(seed)
     for _ in range(400):
         drawn = draw(random, EVENTS)
@@ -52,7 +52,7 @@ def test_brackets_are_never_missed(seed: int) -> None:
 
 
 def _place(blocks: Blocks, is_grid: bool) -> list[np.ndarray]:
-    """Return all orders of rows with these counts: cells, and events before or after censorings."""
+    """Return all orders of rows with these counts, with events before or after censorings."""
     first, last = (box[:, 0] for box in blocks.tree.boxes)
     choices = []
     for event, block in np.argwhere(blocks.counts > 0):
@@ -108,7 +108,7 @@ def test_of_many_edges_some_are_followed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def describe(found: Any) -> tuple[float, ...]:
-    """Return the numbers of a share but its bracket, in a row."""
+    """Return the numbers of a share, without its bracket, in a row."""
     return (found.survival, found.error, *found.interval, found.at_risk)
 
 

@@ -1,4 +1,4 @@
-"""Survival curves of rows, beside published ones, other software and counting."""
+"""Survival curves of rows, against published ones, other software and counting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.test_device import on_a_device
 
 
 def survive(time: np.ndarray, event: np.ndarray, at: float, *, before: bool = False) -> float:
-    """Return the product over all times, row by row."""
+    """Return the survival at a time, or just before it, as a product over times."""
     found = 1.0
     for one in np.unique(time[event == 1]):
         if one < at or (one == at and not before):
@@ -28,7 +28,7 @@ def survive(time: np.ndarray, event: np.ndarray, at: float, *, before: bool = Fa
 
 
 def test_the_remissions_of_freireich() -> None:
-    """As printed in Kalbfleisch and Prentice, and in Klein and Moeschberger."""
+    """The values are those in Kalbfleisch and Prentice, and in Klein and Moeschberger."""
     k = pg.survival.kaplan_meier(WEEKS, RELAPSE, by=ARM)
     at_10, treated, placebo = k.at(10), *k.curves
     assert isinstance(at_10, dict) and list(at_10) == ["6-MP", "placebo"]
@@ -111,7 +111,7 @@ def test_the_median_is_reached_at_one_half() -> None:
 
 @pytest.mark.parametrize("ratio", [2.0, 20.0, 200.0])
 def test_bands_reach_as_far_as_bridges_go(ratio: float) -> None:
-    """A standardized Brownian motion between two times, whose quantile is counted."""
+    """The quantile of a standardized Brownian motion between two times is simulated."""
     random = np.random.default_rng(0)
     times = np.geomspace(1.0, ratio, 600)
     steps = np.sqrt(np.diff(times, prepend=0.0))

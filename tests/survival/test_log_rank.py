@@ -1,4 +1,4 @@
-"""Tests of groups, beside published ones, statsmodels and lifelines, and their brackets."""
+"""Tests of groups, against published ones, statsmodels and lifelines, and their brackets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_as_statsmodels(seed: int, kind: str, other: str | None) -> None:
     time, event, stratum, group = draw_rows(random)
     group[:4], event[:4] = (0, 1, 2, 0), 1
     time[:4] = time.min()  # all groups are at risk at an event
-    time[-3:], group[-3:] = time.max() + 1, range(3)  # and not all fail then
+    time[-3:], group[-3:] = time.max() + 1, range(3)  # and not all have the event then
     stratum = stratum % 2
     statistic, p = survdiff(time, event, group, weight_type=other)
     found = pg.survival.log_rank(time, event, by=group, weights=kind)
@@ -55,7 +55,7 @@ def test_as_statsmodels(seed: int, kind: str, other: str | None) -> None:
 
 
 def test_groups_that_never_meet_have_no_freedom() -> None:
-    """Of three groups the last two are censored before the first event."""
+    """The last two of three groups are censored before the first event."""
     time, event, group = [5, 6, 7, 8, 1, 2], [1, 1, 0, 1, 0, 0], list("aabbcc")
     found = pg.survival.log_rank(time, event, by=group)
     assert found.freedom == 1 and found.expected[2] == 0
@@ -66,7 +66,7 @@ def test_groups_that_never_meet_have_no_freedom() -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["log-rank", "gehan"])
 def test_brackets_are_never_missed(seed: int, kind: str) -> None:
-    """Of sums of sites in cells and blocks: scores, covariances and the statistic."""
+    """They are of sums of sites in cells and blocks: scores, covariances and the statistic."""
     random = np.random.default_rng(seed)
     finite = 0
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""What is no time to an event is refused in one sentence."""
+"""Data that are not times to an event are refused in one sentence."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_every_number_of_a_page_is_a_figure() -> None:
         assert row[2:4] == (str(told["at_risk"]), f"{told['survival']:.3f}")
         low, high = told["interval"]
         assert row[4] == ("" if low is None else f"{low:.3f} to {high:.3f}")
-    assert shares.rows[-1] == ("30", "placebo", "0", "0.000", "")  # all have failed
+    assert shares.rows[-1] == ("30", "placebo", "0", "0.000", "")  # all have had the event
 
 
 def test_medians_that_are_not_reached() -> None:
