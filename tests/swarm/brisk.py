@@ -1,4 +1,4 @@
-"""Swarms of peers that report more often and end sooner: whoever waits for that waits less."""
+"""Swarms of peers that report more often and end sooner, which saves waiting time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     import pytest
 
 BRISK = ("-P", str(Path(__file__).with_name("brisk_peer.py")))
-"""What Python is given, before the folder, to run such a peer."""
+"""Arguments of Python, before the folder, that run such a peer."""
 _MEMBER = ("-P", str(Path(__file__).with_name("brisk_member.py")))
-"""The same of a study's member, before the module that it is run by."""
+"""The same for a study's member, before the module that runs it."""
 
 
 def use_brisk_peers(patch: pytest.MonkeyPatch) -> None:
-    """Let swarms start such peers, and look at them as often."""
+    """Let swarms start such peers, and check them as often."""
     patch.setattr(exchange, "PROGRAM", BRISK)
     patch.setattr(study_crew, "PROGRAM", (*_MEMBER, "pairgossip.study.__main__"))
     patch.setattr(study_crew, "DETOURED", (*_MEMBER, "pairgossip.swarm.member"))

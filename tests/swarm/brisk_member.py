@@ -1,4 +1,4 @@
-"""``python brisk_member.py MODULE FOLDER``: a study's member that looks at requests more often."""
+"""``python brisk_member.py MODULE FOLDER``: a study's member that checks requests more often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python brisk_peer.py FOLDER``: a peer as any other, that reports more often and ends sooner."""
+"""``python brisk_peer.py FOLDER``: an ordinary peer that reports more often and ends sooner."""
 
 from __future__ import annotations
 

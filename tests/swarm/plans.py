@@ -13,7 +13,7 @@ from pairgossip.tables import read_columns
 
 
 def gini_plan(peers: int, rows: int, rate: float = 20.0) -> Plan:
-    """Peers on a ring with this many rows in all."""
+    """Plan peers on a ring with this many rows in total."""
     table = np.random.default_rng(3).lognormal(size=(rows, 1)).round(3)
     text = kernel_spec("gini", ["income"], None, table, rate=rate)
     values = tuple((float(value),) for value in table[:, 0])
@@ -47,7 +47,7 @@ died = [0, 1]
 
 
 def write_cohort(path: Path, rows: int) -> Path:
-    """Write rows of which the scores of those who died are higher."""
+    """Write rows with higher scores for those who died."""
     chance = np.random.default_rng(5)
     died = np.arange(rows) % 2
     columns = (

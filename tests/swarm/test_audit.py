@@ -20,7 +20,7 @@ PAPER = 'algorithm.mixing = "paper"\n' + GINI
 
 
 def exchanging(folder: Path, first: int = 3, second: int = 4, spec: str = GINI) -> list[Home]:
-    """Two peers that have made some exchanges and then stopped."""
+    """Return two peers that have made some exchanges and then stopped."""
     homes = make_pair(
         folder, [1.0 + k for k in range(first)], [20.0 + k for k in range(second)], spec
     )
@@ -34,7 +34,7 @@ def exchanging(folder: Path, first: int = 3, second: int = 4, spec: str = GINI) 
 
 
 def change(home: Home, how: Callable[[State], State]) -> None:
-    """Write another state over a peer's."""
+    """Replace a peer's state by another one."""
     journal = SqliteJournal(home.state, create=False)
     state = journal.load()
     assert isinstance(state, State)

@@ -1,4 +1,4 @@
-"""Faults on a clock of our own, for peers that are not processes; and links that can be cut."""
+"""Faults on a simulated clock, for peers that are not processes, and links that can be cut."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ EDGES = [(0, 1), (1, 2), (2, 3), (0, 3)]
 
 
 class Puppet(ExchangePeer):
-    """A peer that only says what is done to it."""
+    """A peer that only records what is done to it."""
 
     def __init__(self, number: int, story: list[str]) -> None:
         super().__init__(f"p{number}", str(number), Path("nowhere"), Path("nowhere"))
         self.now, self.story, self.lives = UP, story, 1
         self.is_quiet = False
-        """Whether it tells of exchanges that are not on its disk."""
+        """Whether its disk shows no exchange since its start, whatever it reports."""
 
     @property
     def state(self) -> str:
@@ -62,7 +62,7 @@ class Puppet(ExchangePeer):
         return self.now in (UP, FROZEN) and self.lives % 3 != 0
 
     def remains(self) -> Remains:
-        # The offer of every other life is still without an answer in the next one.
+        # In every second life, an offer of the previous one still has no answer.
         return Remains(not self.is_quiet, frozenset({self.lives // 2}))
 
     def freeze(self) -> None:
@@ -110,7 +110,7 @@ def lived_through(
 
 @pytest.mark.parametrize("seed", range(10))
 def test_all_of_it_happens_and_is_mended(seed: int) -> None:
-    """`lived_through` sees after every step that two thirds of the peers are there."""
+    """`lived_through` checks after every step that two thirds of the peers are running."""
     window, count = (20.0, 4) if seed < 8 else (0.0, 9)
     chaos, peers, story, wires = lived_through(Faults(30, 9, 4, window), seed, count)
     assert chaos.counts == {"kills": 30, "freezes": 9, "partitions": 4}
@@ -132,7 +132,7 @@ def test_only_peers_that_have_exchanged_are_killed() -> None:
 
 
 def test_a_kill_that_met_no_exchange_is_made_up_for() -> None:
-    """What the peer told is not enough: its disk says what happened."""
+    """The peer's reports are not enough: its disk shows what happened."""
     peers = [Puppet(k, []) for k in range(9)]
     peers[0].is_quiet = True
     for peer in peers[1:]:
@@ -258,7 +258,7 @@ def test_a_cut_link_holds_back_and_others_do_not(links: FaultyLinks, far: socket
     with ExitStack() as stack:
         near, there = map(stack.enter_context, connected(links, 0, 1, far))
         other, beyond = map(stack.enter_context, connected(links, 1, 2, far))
-        links.cut([(1, 0)])  # whichever end is named first
+        links.cut([(1, 0)])  # in either order of the ends
         near.sendall(b"late")
         other.sendall(b"now")
         assert beyond.recv(100) == b"now"

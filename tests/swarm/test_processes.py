@@ -1,4 +1,4 @@
-"""What a killed peer has left on its disk, and free ports."""
+"""What a killed peer leaves on its disk, and free ports."""
 
 from __future__ import annotations
 

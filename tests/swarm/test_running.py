@@ -1,4 +1,4 @@
-"""Real processes: founded, disturbed, stopped and audited."""
+"""Real processes: created, disturbed, stopped and audited."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and waits to be buried does not."""
+    """Return whether a process runs; a zombie does not."""
     return process_of(pid) is not None
 
 
@@ -70,7 +70,7 @@ def test_a_quiet_swarm(tmp_path: Path) -> None:
     assert told["exact"] == pytest.approx(report.exact)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert not (folder / ".rows.csv").exists()
-    for name in ("peer-01", "peer-02", "peer-03"):  # each can go on by itself
+    for name in ("peer-01", "peer-02", "peer-03"):  # each can be continued separately
         parts = assemble(open_home(folder / name))
         assert parts.problems == () and len(parts.members.listed) == 2
         parts.close()
@@ -86,8 +86,8 @@ def test_chaos_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert report.faults["partitions"] == 1
     assert report.books.records == 6
     assert report.books.weight == pytest.approx(report.books.weight_due, rel=1e-9)
-    # A peer that is cut off for half of the run biases the estimates by as much as its rows
-    # matter, so no error is certain: but an estimate stays an average of kernel values.
+    # A peer that is cut off for half of the run biases the estimates in proportion to its rows, so
+    # no error bound is certain; but an estimate is always an average of kernel values.
     incomes = [income for rows in gini_plan(3, 6).rows for (income,) in rows]
     assert report.exact is not None and len(report.errors()) == 3
     assert max(report.errors()) <= (max(incomes) - min(incomes)) / report.exact
@@ -117,7 +117,7 @@ print(report.is_sound, report.is_interrupted, flush=True)
 
 
 def started(folder: Path) -> tuple[subprocess.Popen[str], list[int]]:
-    """Start a swarm in a process of its own, and return it with its peers' processes."""
+    """Start a swarm in a separate process, and return it with its peers' processes."""
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(folder)],
         stdout=subprocess.PIPE,

@@ -30,7 +30,7 @@ from .plans import AUC, GINI, study_plan
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four members that have answered three questions, one of them from a table, and stopped."""
+    """Run four members that answer three questions, one of them from a table, and stop."""
     above = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         use_brisk_peers(patch)
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def homes(made: Path, tmp_path: Path) -> list[StudyHome]:
-    """A copy of them to spoil."""
+    """Return copies of the members, to be damaged."""
     copy = Path(shutil.copytree(made, tmp_path / "copy"))
     homes = [StudyHome(copy / f"peer-{k:02d}") for k in range(1, 5)]
     for home in homes:
@@ -102,7 +102,7 @@ def remove_last_line(homes: list[StudyHome]) -> None:
 
 
 def forge_record(homes: list[StudyHome]) -> None:
-    """Write the record anew without its first line, chained as if it had never been."""
+    """Rewrite the record without its first line, chained as if that had never existed."""
     entries, head, lines = Disclosures(homes[0].disclosures).entries()[1:], bytes(32).hex(), []
     for entry in entries:
         lines.append(
@@ -113,7 +113,7 @@ def forge_record(homes: list[StudyHome]) -> None:
 
 
 def show_twice(homes: list[StudyHome]) -> None:
-    """Add a line as a member would that had shown its words once more."""
+    """Add a line as if a member had shown its words again."""
     home = homes[1]
     journal = StudyJournal(home.database, home.secrets)
     record = Disclosures(home.disclosures, journal)
@@ -128,7 +128,7 @@ def keep_key(homes: list[StudyHome]) -> None:
 
 
 def use_key_twice(homes: list[StudyHome]) -> None:
-    """Let a member have said yes to two questions with the same key, signed as it should be."""
+    """Make a member's yeses to two questions use the same key, with valid signatures."""
     home = homes[0]
     identity = load_identity(home.folder)
     journal = StudyJournal(home.database, home.secrets)
@@ -151,7 +151,7 @@ def use_key_twice(homes: list[StudyHome]) -> None:
 
 
 def forge_yes(homes: list[StudyHome]) -> None:
-    """Let all members keep a yes over other rows than its member has signed."""
+    """Replace a yes, at all members, by one over other rows than its member has signed."""
     with closing(sqlite3.connect(homes[0].database)) as base, base:
         rows = base.execute("SELECT digest, content FROM records").fetchall()
     digest, yes = next(
@@ -188,7 +188,7 @@ def damage_records(homes: list[StudyHome]) -> None:
 
 
 def damage_status(homes: list[StudyHome]) -> None:
-    """Only where a key is left is it looked whether a question is open that it could serve."""
+    """Damage the status, which the audit reads only if a key is left over."""
     keep_key(homes)
     (homes[2].folder / "questions").mkdir(exist_ok=True)
     (homes[2].folder / "questions" / "1.json").write_text("{")

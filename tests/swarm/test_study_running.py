@@ -28,7 +28,7 @@ from .plans import AUC, GINI, MODEL, study_plan
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals as on Unix")
 NONE = Faults(kills=0, freezes=0, partitions=0, window=0.0)
-"""With faults, if only none, peers begin together: the first reading is in time."""
+"""Zero faults; with any `Faults`, peers begin together, so the first reading is in time."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def run(plan: StudyPlan, folder: Path, **options: object) -> tuple[Report[StudyA
 
 
 def test_faults_joins_and_leaves_change_no_bit(tmp_path: Path) -> None:
-    """The audit compares with what undisturbed programs find, bit for bit."""
+    """The audit compares results with those of undisturbed programs, bit for bit."""
     faults = Faults(kills=3, freezes=1, partitions=1, window=0.0)
     plan = study_plan(tmp_path, AUC, MODEL, GINI, peers=5, joins=1, leaves=1)
     report, audit = run(plan, tmp_path / "swarm", faults=faults)
@@ -103,7 +103,7 @@ def test_an_interrupted_run_is_sound_without_an_answer(tmp_path: Path) -> None:
 def test_an_answer_may_come_after_an_end_with_words_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where a member leaves: for a moment its statement is awaited in vain."""
+    """This happens if a member leaves: for a moment, its statement is awaited in vain."""
     states = [
         running(1, "words"),
         ended(1, "unfinished", "peer-04", "is gone", is_disclosed=True),
