@@ -54,7 +54,7 @@ def test_equal_to_the_definition(graph: Graph, law: str, relaxation: float) -> N
 
 
 def by_distance(values: FloatArray, exchanges: int) -> float:
-    """Iterate E[z z'] on a ring, from the mean over its rotations: a function of the distance."""
+    """Iterate E[z z'] on a ring, averaged over rotations, as a function of distance."""
     n, deviations = len(values), values - values.mean()
     shifts = [deviations @ np.roll(deviations, shift) / n for shift in range(n)]
     step = np.eye(n) * (1 - 2 / n) + (np.roll(np.eye(n), 1, 0) + np.roll(np.eye(n), -1, 0)) / n
@@ -64,7 +64,7 @@ def by_distance(values: FloatArray, exchanges: int) -> float:
 
 
 def test_long_runs_on_a_long_ring() -> None:
-    """Few steps of Lanczos know nothing of the slowest modes, and are not believed."""
+    """A few Lanczos steps do not find the slowest modes, and are not accepted."""
     values = np.random.default_rng(2).normal(size=400)
     steps = np.array([400, 40_000, 2_000_000, 8_000_000])
     expected = [by_distance(values, int(one)) for one in steps]

@@ -1,4 +1,4 @@
-"""Corrected bounds hold on every graph and kernel; the printed ones fail where the errata say."""
+"""Corrected bounds hold on every graph and kernel; printed ones fail where the errata say so."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ graphs_and_laws = pytest.mark.parametrize(
 
 
 def matrices(n: int) -> list[FloatArray]:
-    """Symmetric, non-symmetric, row-only and column-only pair values."""
+    """Return symmetric, asymmetric, row-only and column-only pair values."""
     rng = np.random.default_rng(n)
     noise, column = rng.normal(size=(n, n)), rng.normal(size=(n, 1))
     gini = Pairs(rows(n), "gini").matrix()

@@ -27,7 +27,7 @@ GRAPHS = {
 
 @cache
 def ranking(n: int) -> LearningProblem:
-    """Two classes to rank; the last node's observation contradicts the others."""
+    """Return two classes to rank; the last node's observation contradicts the others."""
     labels = np.arange(n) % 2
     labels[-1] = 1
     features = np.random.default_rng(0).normal(size=(n, 3)) + 0.8 * np.outer(labels, [1, -0.5, 0.3])
@@ -36,12 +36,12 @@ def ranking(n: int) -> LearningProblem:
 
 
 def objectives(problem: LearningProblem, models: FloatArray) -> FloatArray:
-    """F plus the penalty."""
+    """Return F plus the penalty."""
     return problem.objectives(models) + STRENGTH * np.square(models).sum(axis=1)
 
 
 def gap(problem: LearningProblem, models: FloatArray) -> float:
-    """Mean over models of the objective above its minimum."""
+    """Return the mean over models of the objective above its minimum."""
 
     def value(theta: FloatArray) -> float:
         return float(objectives(problem, theta[None])[0])

@@ -1,4 +1,4 @@
-"""What theory says beside runs that only average: on the measured curves, or a refusal."""
+"""Predictions of theory for runs that do more than average: on the measured curves, or refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_error_of_averaging_is_the_measured_one(schedule: str, law: str, met
         rows(48), graph=graph, method=method, law=law, schedule=schedule, iterations=600,
         checkpoints=[350, 450, 600], trials=300 if schedule == "random" else 40, seed=0, **settings,
     )  # fmt: skip
-    # A sketch is read to first order; what is left of it fades with the error.
+    # A sketch is read to first order; the remainder vanishes with the error.
     np.testing.assert_allclose(run.theory().error, run.error, rtol=0.12)
     if method == "averaging":
         np.testing.assert_allclose(run.theory().error, run.error, rtol=0.06)
@@ -128,7 +128,7 @@ def test_as_many_pairs_are_sampled_as_nodes_meet() -> None:
 
 
 def test_nobody_passes_the_wall() -> None:
-    """A plot against messages or bytes marks how few any method needs."""
+    """A plot against messages or bytes marks the fewest that any method needs."""
     run = pg.estimate(rows(48), "gini", TORUS, method="collect", seed=0)
     assert wall(run, "exchanges") is None
     for against, least in (("messages", 94), ("bytes", 752)):

@@ -114,7 +114,7 @@ def test_many_terms_of_equal_ratios() -> None:
 @pytest.mark.parametrize("law", ["uniform-edges", "node-clocks"])
 @pytest.mark.parametrize("name", ["star", "watts-strogatz", "complete"])
 def test_the_error_of_row_means_is_what_runs_show(name: str, law: str) -> None:
-    """Rows lie in order: where they began is forgotten."""
+    """Rows start in order; the starting order is forgotten."""
     graph = SMALL_GRAPHS[name]
     x, at = np.sort(rows(graph.n)), np.array([2_000, 8_000])
     run = pg.estimate(
@@ -125,7 +125,7 @@ def test_the_error_of_row_means_is_what_runs_show(name: str, law: str) -> None:
 
 
 def test_the_error_of_row_means_by_brute_force() -> None:
-    """Two visits are as good as independent but for how often the same visitor comes back."""
+    """Two visits are almost independent, except for returns of the same visitor."""
     graph, n, t = SMALL_GRAPHS["watts-strogatz"], SMALL_GRAPHS["watts-strogatz"].n, 60
     H = Pairs(rows(n), skewed).matrix()
     W = np.eye(n) - graph.laplacian_dense("uniform-edges")

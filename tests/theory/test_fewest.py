@@ -1,4 +1,4 @@
-"""The fewest exchanges, messages and pairs, against search over all ways and against sampling."""
+"""The fewest exchanges, messages and pairs, against exhaustive search and sampling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ State = tuple[int, ...]
 
 
 def search(graph: Graph, *, both_ways: bool) -> int:
-    """Return after how many exchanges, or messages, all can know all, by trying every way."""
+    """Return the fewest exchanges, or messages, after which all know all, by exhaustive search."""
     pairs = [(int(i), int(j)) for i, j in graph.edges]
     steps = pairs if both_ways else pairs + [(j, i) for i, j in pairs]
     everything = 2**graph.n - 1
@@ -34,7 +34,7 @@ def search(graph: Graph, *, both_ways: bool) -> int:
 
 
 def follow(state: State, steps: list[tuple[int, int]], both_ways: bool) -> Iterator[State]:
-    """Return what nodes may know after one more step that tells somebody something."""
+    """Yield what nodes may know after one more step that adds knowledge."""
     for sender, receiver in steps:
         known = list(state)
         known[receiver] |= state[sender]
@@ -45,7 +45,7 @@ def follow(state: State, steps: list[tuple[int, int]], both_ways: bool) -> Itera
 
 
 def connected_graphs(n: int) -> Iterator[Graph]:
-    """All connected graphs on n labeled nodes."""
+    """Yield all connected graphs on n labeled nodes."""
     pairs = list(combinations(range(n), 2))
     for count in range(n - 1, len(pairs) + 1):
         for edges in combinations(pairs, count):
@@ -115,7 +115,7 @@ def test_fewest_pairs_have_the_error_and_one_less_has_not() -> None:
         pairs = fewest_pairs(values, error)
         assert sampling_error(values, np.array(pairs)) <= error
         assert sampling_error(values, np.array(pairs - 1)) > error
-    # Among all of them none is left out, nor is there one more.
+    # A tiny error needs all pairs, and no more.
     assert fewest_pairs(np.arange(49.0).reshape(7, 7), 1e-9) == 49
     assert fewest_pairs(values, 1e-9) == values.size
     assert fewest_pairs(np.ones((3, 3)), 0.1) == 1

@@ -69,7 +69,7 @@ def best_in_ball(problem: LearningProblem, radius: float) -> FloatArray:
 def path_and_rates(
     problem: LearningProblem, graph: Graph, T: int, seed: int
 ) -> tuple[Path, float, float, float]:
-    """A run, its gap, and the general rate with the corrected and with the printed sign."""
+    """Return a run, its gap, and the general rate with the corrected and the printed sign."""
     ball, L = Ball(1.0), steepness(problem)
     optimum, step = best_in_ball(problem, 1.0), inverse_sqrt(1 / L)
     run = run_path(problem, graph, T, step, ball, seed)

@@ -19,11 +19,11 @@ from tests.problems import SMALL_GRAPHS, rows, skewed
 METHOD = find_method("weighted-gosta", "async")
 STAR = pg.graphs.star(8)
 HUB_STANDS_OUT = np.array([10.0, *range(1, 8)])
-"""The node of degree 7 holds the outlier: who weighs by degree is far off."""
+"""The node of degree 7 holds the outlier: weighting by degree gives a large error."""
 
 
 def edge_probabilities(graph: Graph, law: str) -> FloatArray:
-    """The symmetric matrix of the probability that i and j meet."""
+    """Return the symmetric matrix of the probabilities that i and j meet."""
     L = graph.laplacian_dense(law)
     return np.diag(np.diag(L)) - L
 
@@ -31,12 +31,12 @@ def edge_probabilities(graph: Graph, law: str) -> FloatArray:
 def expected_mass(
     H: FloatArray, Q: FloatArray, weights: FloatArray, steps: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Step the expectations of sums and weights, which obey a linear recursion."""
+    """Iterate the expectations of sums and weights, which follow a linear recursion."""
     n = len(H)
     laplacian = np.diag(Q.sum(axis=1)) - Q
     walk, S, W = np.eye(n), np.zeros(n), np.zeros(n)
     for _ in range(steps):
-        # Picked together with j, node k then holds what j held.
+        # If it is picked together with j, node k then holds what j held.
         added = (H * (Q @ walk)).sum(axis=1)
         S = S - laplacian @ S / 2 + weights * added
         W = W - laplacian @ W / 2 + weights * Q.sum(axis=1)
