@@ -1,4 +1,4 @@
-"""Brackets of calibration hold wherever in their cells and blocks the rows are."""
+"""Brackets of calibration hold wherever the rows are in their cells and blocks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_rows_anywhere_in_their_boxes_stay_inside_the_brackets(
 def test_rows_that_are_moved_to_change_the_slope_stay_inside_its_bracket(
     seed: int, least: int
 ) -> None:
-    """Rows go to the end of their box, or its middle, that raises the slope most, in turn."""
+    """Each row in turn moves to the end or middle of its box that raises the slope most."""
     random = np.random.default_rng(seed)
     x = random.normal(-0.5, 1.5, 60)
     p, y = expit(x).clip(0.06, 0.89), (random.random(60) < expit(0.8 * x)).astype(int)
@@ -96,7 +96,7 @@ def test_rows_that_are_moved_to_change_the_slope_stay_inside_its_bracket(
         reached.append(_slope(at, 0, at[0], outcome))
     low, high = found.slope.bracket
     assert low <= reached[1] < reached[0] <= high
-    # Not much wider than what some rows reach.
+    # The bracket is not much wider than what some rows attain.
     if least == 1:
         assert high - low < 1.6 * (reached[0] - reached[1])
 

@@ -14,7 +14,7 @@ LEVEL = 0.95
 
 
 def draw(seed: int, n: int = 400, slope: float = 0.8) -> tuple[FloatArray, FloatArray]:
-    """Draw probabilities and outcomes that go with them up to a slope."""
+    """Draw probabilities, and outcomes that agree with them up to a slope."""
     rng = np.random.default_rng(seed)
     x = rng.normal(-1.5, 1.2, n)
     outcome = rng.random(n) < 1 / (1 + np.exp(-(0.2 + slope * x)))

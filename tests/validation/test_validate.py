@@ -1,4 +1,4 @@
-"""The front door `validate`: what it says of rows and of counts, and what it refuses."""
+"""The front door `validate`: its results for rows and for counts, and what it refuses."""
 
 from __future__ import annotations
 
@@ -206,8 +206,8 @@ def test_there_may_be_no_slope(scores: list[float], reason: str) -> None:
     [
         ([0.0, 0.5, 0.5, 1.0], 0.0),  # one of the two others is expected at logits of 0
         ([0.0, 0.25, 0.25, 1.0], np.log(3)),
-        ([0.0, 0.0, 1.0, 1.0], None),  # right whatever is added
-        ([0.0, 0.0, 0.0, 0.5], None),  # too few can be expected
+        ([0.0, 0.0, 1.0, 1.0], None),  # correct for any intercept
+        ([0.0, 0.0, 0.0, 0.5], None),  # the expected number is always too low
         ([0.5, 1.0, 1.0, 1.0], None),
     ],
 )
@@ -223,7 +223,7 @@ def test_scores_of_exactly_0_and_1_are_not_moved(scores: list[float], value: flo
 
 
 def test_counts_at_exactly_0_leave_the_intercept_open() -> None:
-    """Of three positive rows two may be at 0, where no intercept moves them."""
+    """Two of three positive rows may be at 0, where no intercept moves them."""
     s = pg.summarize(
         [0.05, 0.08, 0.2, 0.6], "auc", labels=[1, 1, 0, 1], cells=pg.cells.Edges([0, 0.1, 0.5, 1])
     )
