@@ -1,4 +1,4 @@
-"""Runs that compile for as long as a test wants."""
+"""Runs whose compilation lasts as long as a test requires."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numba.extending import overload
 
 
 def slow_to_compile() -> tuple[Callable[[int], int], threading.Event]:
-    """Return a function that numba compiles when it is first called, and what ends that."""
+    """Return a function that numba compiles at its first call, and a function that ends this."""
     released = threading.Event()
 
     def stub(x: int) -> int:

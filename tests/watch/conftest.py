@@ -22,13 +22,13 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture(autouse=True)
 def reads_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else whoever looks at peers waits a second for every look."""
+    """Read peers often, as readers would otherwise wait a second each time."""
     monkeypatch.setattr(peers_view, "_SECONDS_BETWEEN_READINGS", 0.1)
 
 
 @pytest.fixture(scope="session")
 def tab(browser: Browser) -> Iterator[Page]:
-    """One window for all tests: to open another costs the browser more than a page in it."""
+    """Open one window for all tests, as a new one costs the browser more than a page in it."""
     context = browser.new_context(viewport=WINDOW)
     context.set_default_timeout(60_000)
     expect.set_options(timeout=60_000)
@@ -38,7 +38,7 @@ def tab(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def page(tab: Page) -> Iterator[Page]:
-    """A page that must neither fail nor break its own rules about content."""
+    """Return a page that must neither fail nor break its own content rules."""
     troubles: list[str] = []
 
     def note_error(error: Error) -> None:
@@ -60,7 +60,7 @@ def page(tab: Page) -> Iterator[Page]:
 
 
 def _forget(tab: Page) -> None:
-    """Leave the window as if nobody had been there."""
+    """Clear all that a test has left in the window."""
     for other in tab.context.pages:
         if other is not tab:
             other.close()

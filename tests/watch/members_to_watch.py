@@ -1,4 +1,4 @@
-"""Members of a study for tests of whoever looks at them: made-up folders, and a real swarm."""
+"""Members of a study for tests of readers: made-up folders, and a real swarm."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ run_swarm(plan, folder, SwarmOptions(seconds=600, faults=faults), lambda *_: Non
 
 
 def made_up_study(folder: Path, names: list[str], *, absent: int = 0) -> Path:
-    """A folder that looks like that of a swarm that is a study; the last ones are to join yet."""
+    """Make a folder like that of a study's swarm; the last members have not joined yet."""
     made_up_swarm(folder, names, is_study=True, measure="auc of risk by died", exact=None)
     present = names[: len(names) - absent]
     for number, name in enumerate(names):
@@ -72,7 +72,7 @@ def _card(number: int, name: str) -> Card:
 
 
 def say(folder: Path, *questions: QuestionStatus, **changes: Any) -> None:
-    """Let a member know of these questions, and say something else."""
+    """Let a member know these questions, with other changes to its status."""
     home = StudyHome(folder)
     phases = [one.phase for one in questions if not one.is_over]
     over = ["done" if one.is_done else "no" for one in questions if one.is_over]
@@ -88,6 +88,6 @@ def say(folder: Path, *questions: QuestionStatus, **changes: Any) -> None:
 
 
 def answered(number: int, value: float, **changes: Any) -> QuestionStatus:
-    """A question that has its answer."""
+    """Return a question that has its answer."""
     interval = (value - 0.1, value + 0.1)
     return running(number, "done", value=value, interval=interval, rows=63, **changes)

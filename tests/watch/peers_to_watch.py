@@ -1,4 +1,4 @@
-"""Peers for tests of whoever looks at them: scripted ones, made-up folders, and a real swarm."""
+"""Peers for tests of readers: scripted ones, made-up folders, and a real swarm."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ run_swarm(plan, Path(sys.argv[1]), options, lambda *_: None)
 
 @dataclass
 class Scripted:
-    """A peer that says one thing after the other, and then the last again."""
+    """A peer that reports one reading after the other, and then repeats the last."""
 
     name: str
     says: list[PeerReading]
@@ -49,13 +49,13 @@ class Scripted:
 
 
 def told(exchanges: int, estimate: float | None = 1.0, **more: Any) -> PeerReading:
-    """What a peer that is up says."""
+    """Return the reading of a peer that is up."""
     given = {"refused": 0, "generation": 1, "updated": time.time(), **more}
     return PeerReading(given.pop("state", UP), estimate=estimate, exchanges=exchanges, **given)
 
 
 def status(name: str = "clinic", **more: Any) -> Status:
-    """A status as a running peer writes it."""
+    """Return a status as a running peer writes it."""
     given: dict[str, Any] = {
         "id": "ab" * 32,
         "measure": "gini",
@@ -75,14 +75,14 @@ def status(name: str = "clinic", **more: Any) -> Status:
         "refused": {"refused: bad frame": 2},
         "pid": os.getpid(),
         "started": time.time(),
-        # Not yet: else, by its age, it would be frozen where a test takes long.
+        # Its time is in the future: otherwise it would count as frozen during long tests.
         "updated": time.time() + 3600,
     }
     return Status(name=name, **{**given, **more})
 
 
 def made_up_swarm(folder: Path, names: list[str], **more: Any) -> Path:
-    """A folder that looks like a swarm's, with peers that all are this very process."""
+    """Make a folder like that of a swarm, in which all peers have the id of this process."""
     folder.mkdir()
     peers = []
     for number, name in enumerate(names):
@@ -107,7 +107,7 @@ def made_up_swarm(folder: Path, names: list[str], **more: Any) -> Path:
 
 
 def rewrite_status(folder: Path, **more: Any) -> None:
-    """Let a made-up peer say something else."""
+    """Change the status of a made-up peer."""
     before = msgspec.json.decode((folder / "status.json").read_bytes(), type=Status)
     write_status(folder / "status.json", msgspec.structs.replace(before, **more))
 
@@ -128,7 +128,7 @@ class RealSwarm:
 
 @contextmanager
 def real_swarm(folder: Path) -> Iterator[RealSwarm]:
-    """Start a swarm, wait until all peers run, and stop it in good order."""
+    """Start a swarm, wait until all peers run, and finally stop it in an orderly way."""
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(folder)], stdout=subprocess.DEVNULL
     )
@@ -148,7 +148,7 @@ def real_swarm(folder: Path) -> Iterator[RealSwarm]:
 
 
 def until(happens: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
-    """Wait for something that takes its time."""
+    """Wait until a condition holds."""
     end = time.monotonic() + seconds
     while not happens():
         assert time.monotonic() < end, f"waited in vain: {what}"

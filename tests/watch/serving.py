@@ -19,7 +19,7 @@ from pairgossip.watch.simulation.observations import Uploads
 from pairgossip.watch.simulation.view import Simulations
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Of plain HTTP no certificate is asked; the usual ones take 30 ms to load for every client."""
+"""TLS settings without certificates, as HTTP is plain here, and loading takes 30 ms per client."""
 Fields = dict[str, str | list[str]]
 GINI: Fields = {
     "data": "engel",
@@ -30,7 +30,7 @@ GINI: Fields = {
 
 
 class Served:
-    """A running server, asked as its own page asks."""
+    """A running server, with requests like those of its own page."""
 
     def __init__(
         self, place: ServerAddress, views: Sequence[View] = (), files: Sequence[Path] = ()
@@ -52,7 +52,7 @@ class Served:
         assert not self._thread.is_alive()
 
     def link(self, **fields: str | list[str]) -> str:
-        """The address of the page with these settings."""
+        """Return the address of the page with these settings."""
         return f"{self.address}?{urlencode(fields, doseq=True)}"
 
     def ask(self, path: str, method: str = "GET", **options: Any) -> httpx.Response:
@@ -86,7 +86,7 @@ class Served:
 
     @contextmanager
     def watching(self, key: str = "", path: str = "") -> Iterator[Iterator[tuple[str, Any]]]:
-        """Look on: yield the names and contents of events of a session, or of a path."""
+        """Yield the names and contents of events of a session, or of a path."""
         with self.client.stream("GET", path or f"/api/sessions/{key}/events") as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             yield _events(answer)
@@ -107,7 +107,7 @@ def _events(answer: httpx.Response) -> Iterator[tuple[str, Any]]:
 
 
 def until_status(events: Iterator[tuple[str, Any]], status: str) -> dict[str, Any]:
-    """Read on to the first frame with this status; return the newest of every kind by then."""
+    """Read up to the first frame with this status; return the newest frame of every kind."""
     newest: dict[str, Any] = {}
     for name, content in events:
         newest[name] = content

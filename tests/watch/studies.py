@@ -57,7 +57,7 @@ WORDS = digest_words(LEAVES).hex()
 
 
 class MadeStudy(StudyReading):
-    """A folder with made-up contents; results and the record are not those of a real study."""
+    """A folder with made-up contents; its results and record are not from a real study."""
 
     def __init__(self, folder: Path, *, is_running: bool = False) -> None:
         super().__init__(StudyHome(folder))
@@ -108,11 +108,11 @@ class MadeStudy(StudyReading):
             write_question(self.home, question)
 
     def newcomer(self, *, is_accepted: bool = False) -> Member:
-        """Somebody who is to be a member."""
+        """Return a new member."""
         return Member(_card(self.identities[5]), False, is_accepted)
 
     def members(self) -> tuple[Member, ...]:
-        """The members of the list."""
+        """Return the members of the list."""
         return tuple(Member(_card(one), True, True) for one in self.identities[:5])
 
 
@@ -134,7 +134,7 @@ def _neighbor(is_up: bool) -> NeighborStatus:
 
 
 def question(number: int, **changes: Any) -> QuestionStatus:
-    """A question that waits for this operator, unless something else is said."""
+    """Return a question that waits for this operator, unless changed."""
     usual = QuestionStatus(
         number=number,
         name=f"{number:064x}",
@@ -155,32 +155,32 @@ def question(number: int, **changes: Any) -> QuestionStatus:
 
 
 def running(number: int, phase: str, *awaited: str, **changes: Any) -> QuestionStatus:
-    """A question that goes on without this operator."""
+    """Return a question that continues without this operator."""
     usual = {"phase": phase, "awaited": awaited, "needs_operator": False, **changes}
     return question(number, **usual)
 
 
 def ended(number: int, kind: str, who: str, because: str, **changes: Any) -> QuestionStatus:
-    """A question without a result."""
+    """Return a question without a result."""
     ending = Ending(kind, who, because)
     return running(number, "ended", ending=ending, **changes)
 
 
 def entry(number: int, event: str) -> Entry:
-    """A line of the record."""
+    """Return a line of the record."""
     when = f"2026-11-{10 + number}T08:0{number}:00Z"
     line = {"before": "00", "when": when, "event": event, "question": f"{number:064x}"}
     return msgspec.convert({**line, "number": number}, Entry)
 
 
 def proposal(*joins: str, awaited: tuple[str, ...] = ("hospital-1",)) -> Proposal:
-    """A list that not all have signed."""
+    """Return a list that not all members have signed."""
     return Proposal(joins=joins, leaves=(), signed=("hospital-2",), awaited=awaited)
 
 
 @contextmanager
 def answering(study: MadeStudy, *replies: Reply) -> Iterator[list[AnyRequest]]:
-    """Let a peer run that answers so; yield what it was asked."""
+    """Run a peer that gives this answer; yield the requests that it received."""
     asked: list[AnyRequest] = []
     study.runs = True
 

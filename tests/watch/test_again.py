@@ -1,4 +1,4 @@
-"""What the page says of a run, as Python and as a command, makes the same run."""
+"""The Python code and the command that the page shows for a run reproduce it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ OTHERS: list[Fields] = [
         {"kernel": "", "loss": "ranking-logistic", "label": "color_intensity"},
     )
 ]
-"""Ways that no command is tried for: schedules, and methods at sites."""
+"""Runs for which no command is tested: schedules, and methods at sites."""
 
 
 OTHER_VALUES = {
@@ -129,7 +129,7 @@ def test_python_makes_the_same_run(fields: Fields) -> None:
     }
 
 
-# As Python, it is made of the declared arguments: here, of each kind one.
+# Python code is made from the declared arguments: here, one of each kind.
 @pytest.mark.parametrize("fields", CASES[1::2])
 def test_the_command_makes_the_same_run(
     fields: Fields,

@@ -1,4 +1,4 @@
-"""Whether the page can be read: the contrast of its text, in light and in dark."""
+"""Legibility of the page: the contrast of its text, in light and in dark."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ POORLY_READABLE = """() => {
 
 
 def test_text_can_be_read(page: Page, served: Served) -> None:
-    """At least the contrast 4.5 to 1 that WCAG asks of text at level AA."""
+    """The contrast is at least 4.5 to 1, which WCAG requires for text at level AA."""
     page.emulate_media(color_scheme="dark")
     page.goto(served.link(**GINI, **{"graph-2": "cycle"}))
     expect(page.locator("canvas[data-done]")).to_have_count(2)

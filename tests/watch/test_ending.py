@@ -27,7 +27,7 @@ def suggestions(page: Page) -> list[str]:
 
 
 def accept(page: Page, name: str) -> None:
-    """Press a suggestion, which starts by itself, and see it through."""
+    """Press a suggestion, which starts by itself, and wait for its end."""
     page.locator("#ending p").evaluate_all("all => all.map(p => p.setAttribute('data-before', ''))")
     page.locator("#ending").get_by_role("button", name=name).click()
     expect(page.locator("#ending p:not([data-before])").first).to_be_visible()
@@ -114,8 +114,8 @@ def test_more_steps_are_those_of_the_run_that_has_them(page: Page, served: Serve
     page.locator("details.more > summary").click()
     page.fill("#iterations", "700")
     page.locator("#iterations").blur()
-    page.uncheck("#compare")  # what is left ends by itself
-    # A list, which waits until the second run is gone; a text alone would not.
+    page.uncheck("#compare")  # the rest ends by itself
+    # A list waits until the second run is gone; a single text would not.
     expect(page.locator("article h2")).to_have_text(["sketch (tree) on cycle"])
     assert "iterations" not in address(page)
     quiet(page)

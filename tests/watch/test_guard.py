@@ -1,4 +1,4 @@
-"""Who may ask the server, and how long a connection may take."""
+"""Who may use the server, and how long a connection may take."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_every_answer_carries_the_headers(served: Served) -> None:
 
 
 def test_small_answers_are_sent_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else each waits for the browser to acknowledge the one before, 40 ms."""
+    """Otherwise each waits 40 ms for the browser to acknowledge the previous one."""
     is_delayed = []
     usual = PromptProtocol.connection_made
 
@@ -145,7 +145,7 @@ def test_a_browser_keeps_files_until_one_of_them_changes(
 
 
 def asked_for(served: Served) -> set[str]:
-    """The paths that the page itself names."""
+    """Return the paths that the page itself names."""
     return set(re.findall(r'(?:src|href)="(/[^"]*)"', served.ask("/").text))
 
 
@@ -261,7 +261,7 @@ def test_servers_side_by_side_have_cookies_of_their_own() -> None:
 
 
 def spoken(served: Served, request: str, headers: str = "Connection: close\r\n") -> bytes:
-    """Ask by hand: clients tidy odd requests up before they send them."""
+    """Send a request by hand, as clients clean up odd requests before they send them."""
     with socket.create_connection(("127.0.0.1", served.port), timeout=30) as connection:
         told = f"{request}\r\nHost: 127.0.0.1:{served.port}\r\n{headers}\r\n"
         connection.sendall(told.encode())
@@ -269,7 +269,7 @@ def spoken(served: Served, request: str, headers: str = "Connection: close\r\n")
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.2 and its key."""
+    """Make a certificate for 127.0.0.2 and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "watch")])
     now = datetime.datetime.now(datetime.UTC)
@@ -302,7 +302,7 @@ UPLOT = "/vendor/uPlot.iife.min.js"
 
 @pytest.fixture
 def server() -> Iterator[Served]:
-    """A server of its own: its connections are counted."""
+    """Run a separate server, whose connections are counted."""
     server = Served(ServerAddress())
     yield server
     server.stop()
@@ -320,7 +320,7 @@ def has_ended(connection: socket.socket) -> bool:
             pass
     except ConnectionResetError:
         pass
-    return True  # else it has timed out
+    return True  # otherwise it has timed out
 
 
 def is_open(server: Served, client: tuple[str, int]) -> bool:
@@ -351,7 +351,7 @@ def test_a_request_that_never_ends_is_cut(
     with caplog.at_level(logging.ERROR), connected(server, request_) as connection:
         assert has_ended(connection)
         assert server.ask("/api/views").status_code == 200
-    assert not caplog.records  # it is no error of the server's
+    assert not caplog.records  # it is not an error of the server
 
 
 @pytest.mark.parametrize("request_", HALF.values(), ids=HALF)

@@ -81,7 +81,7 @@ def test_a_first_visit_shows_a_network_ready_to_start(page: Page, served: Served
 def test_picture_and_curves_are_painted(page: Page, served: Served) -> None:
     visit(page, served, **GINI, iterations="4000", speed="max")
     before = colors(page)
-    assert before["blue"] < 50 and before["orange"] < 50  # nobody knows anything yet
+    assert before["blue"] < 50 and before["orange"] < 50  # no node knows anything yet
     page.click("#start")
     status(page, "done")
     after = colors(page)
@@ -103,7 +103,7 @@ def the_axis_fits_the_measured_error(page: Page) -> None:
     highest = 10 * run.error.max()  # the axis ends at a power of ten
     assert run.theory().deviation_bound.max() > highest
     assert float(page.locator("#curves").get_attribute("data-high") or "nan") <= highest
-    # With nothing measured to see, the bound has the picture to itself.
+    # Without measured values, the picture shows only the bound.
     for name in ("error", "sampling error"):
         page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_function(
@@ -154,7 +154,7 @@ def keys_do_the_same(page: Page) -> None:
     page.keyboard.press("r")
     status(page, "ready")
     page.locator("#seed").focus()
-    page.keyboard.press("s")  # typed into a field, it is no command
+    page.keyboard.press("s")  # typed into a field, it is not a command
     assert done(page) == 0
 
 
@@ -311,7 +311,7 @@ def test_a_sketch_of_a_loss_beside_dual_averaging(page: Page, served: Served) ->
     page.locator("details.more > summary").click()
     expect(page.locator("#ball")).to_be_visible()
     expect(page.locator("#iterations, #step")).to_have_count(0)
-    page.select_option("#statistic", "loss:metric-logistic")  # which no sums can tell
+    page.select_option("#statistic", "loss:metric-logistic")  # which sums cannot show
     expect(page.locator("#method option")).to_have_text(["dual-averaging"])
     page.select_option("#statistic", "kernel:gini")
     expect(page.locator("article h2").nth(1)).to_have_text("gosta (sync) on cycle")

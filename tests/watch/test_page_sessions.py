@@ -33,7 +33,7 @@ def test_a_shared_link_gives_the_same_run(page: Page, served: Served) -> None:
     other = page.context.new_page()
     other.goto(link)
     expect(other.locator("canvas[data-done]")).to_be_visible()
-    assert done(other) == 0  # a run of its own
+    assert done(other) == 0  # a separate run
     other.click("#start")
     status(other, "done")
     names = ("mean", "error", "spread", "exchanges", "messages")
@@ -166,7 +166,7 @@ def test_a_file_named_at_the_start_is_open_at_once(page: Page, tmp_path: Path) -
         page.goto(given.link(data=str(file), kernel="gini"))
         expect(page.locator("article .sub")).to_contain_text("30 nodes")
         assert address(page)["column"] == ["height"]
-        # Text is no number to compute with: it is offered as a label only.
+        # Text is not a number to compute with: it is offered as a label only.
         offered = page.get_by_role("group", name="columns").get_by_role("checkbox")
         expect(offered).to_have_count(1)
         page.select_option("#statistic", "kernel:auc")

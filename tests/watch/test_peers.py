@@ -1,4 +1,4 @@
-"""Which peers are looked at, and how their estimates have moved."""
+"""Which peers are read, and how their estimates have changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved results: which files there are, and what the page shows of them."""
+"""Saved results: which files exist, and what the page shows of them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_small_file_that_unfolds_to_a_large_one(tmp_path: Path) -> None:
     save_run(tmp_path / "run.npz")
     with zipfile.ZipFile(tmp_path / "run.npz", "a") as archive:
         archive.writestr("more.npy", b"")
-        # Nothing is unfolded to find out how large it would be, so the directory may exaggerate.
+        # Nothing is decompressed to find its size, so the archive's directory may exaggerate.
         archive.getinfo("more.npy").file_size = 129 << 24
     file = only(tmp_path / "run.npz")
     assert file.path.stat().st_size < 1 << 22

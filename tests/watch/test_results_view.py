@@ -1,4 +1,4 @@
-"""The results view: a fixed table of files on the server, charts to look into in the page."""
+"""The results view: a fixed table of files on the server, interactive charts in the page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def server(runs: Path) -> Iterator[Served]:
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reproduction") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "_render", outline)  # the page draws figures by itself
+        patch.setattr(report, "_render", outline)  # the page requests figures by itself
         pg.reproduce("mixing-times", quick=True, out=folder, n_jobs=1, progress=False)
     return folder
 
@@ -145,7 +145,7 @@ def pointing_tells_values_and_dragging_zooms(page: Page) -> None:
     page.mouse.move(x + box["width"] * 0.9, y, steps=5)
     page.mouse.up()
     page.mouse.move(x + 2, y)
-    # The left end is now in the midst of the run.
+    # The left end is now in the middle of the run.
     value = page.locator(".chart .value")
     expect(value).to_have_text(re.compile(r"^exchanges (?!1:)[\d,]+: "))
     page.locator("#unzoom").click()
@@ -274,7 +274,7 @@ def test_damaged_settings(tmp_path: Path, content: str) -> None:
 
 
 def made(server: Served) -> httpx.Response:
-    """Ask for figures until they are there, or refused."""
+    """Ask for figures until they are ready, or refused."""
     until(lambda: server.get("/api/results/figures").text != '{"chapters":null}', "figures")
     return server.get("/api/results/figures")
 

@@ -1,4 +1,4 @@
-"""What the page asks of the server: settings, controls and the stream."""
+"""Requests of the page to the server: settings, controls and the stream."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_a_network_too_dense_to_keep(served: Served, graph: str, name: str, valu
 def test_buttons_pressed_faster_than_the_run_can_follow() -> None:
     session = Simulations().open(GINI)
     session.close()
-    session.join()  # from now on nothing that is pressed is ever done
+    session.join()  # from now on no control has any effect
     for _ in range(_MOST_PENDING):
         session.control("step")
     with pytest.raises(pg.InputError, match="wait a moment"):
@@ -271,7 +271,7 @@ def test_buttons_pressed_faster_than_the_run_can_follow() -> None:
 
 
 def in_a_thread(looking: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """Run it apart from the event loop that tests with a browser leave in this thread."""
+    """Run it in a thread, apart from the event loop that browser tests leave in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, looking).result()
 
@@ -281,7 +281,7 @@ def test_a_run_waits_while_nobody_looks() -> None:
     session = simulations.open({**GINI, "iterations": "60000", "speed": "5000", "seed": "4"})
     session.control("start")
     watched = session._runs[0]
-    time.sleep(0.5)  # in which it would make hundreds of exchanges at least
+    time.sleep(0.5)  # in which it would make at least hundreds of exchanges
     assert watched.done == 0
 
     async def look(enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -297,7 +297,7 @@ def test_a_run_waits_while_nobody_looks() -> None:
         return seen
 
     in_a_thread(look(lambda frame: frame["runs"][0]["done"] > 0))
-    time.sleep(0.3)  # for what was begun
+    time.sleep(0.3)  # for what was started
     before = watched.done
     time.sleep(0.5)
     assert 0 < before == watched.done < 60_000

@@ -39,7 +39,7 @@ def test_the_picture_is_of_sites() -> None:
     (frame,), _ = make_frames([run], None)
     trail = frame["trail"]
     assert set(trail) == {0, 1, 2}
-    # On a path from 0 to 2 nobody jumps, and from one row of a site to another is no move.
+    # On a path from 0 to 2 no walk jumps, and a step between rows of a site is not a move.
     assert all(abs(one - other) == 1 for one, other in itertools.pairwise(trail))
     assert frame["local"] > 0
     assert {place for pair in frame["exchanges"] for place in pair} == {0, 1, 2}
@@ -110,7 +110,7 @@ def test_sites_in_the_page(page: Page, served: Served) -> None:
     page.select_option("#group-by", "class")
     expect(page.locator("article .sub")).to_contain_text("3 sites with 178 rows, 48 to 71 each")
     assert address(page)["group-by"] == ["class"]
-    assert address(page)["graph"] == ["complete"]  # three are too few for the ring of before
+    assert address(page)["graph"] == ["complete"]  # three are too few for the previous ring
     hint = page.locator("label.field", has=page.locator("#group-by")).locator(".hint")
     expect(hint).to_contain_text("3 sites hold 178 rows")
     page.fill("#nodes", "100")

@@ -1,4 +1,4 @@
-"""The operator's page of a study in real Chromium: what an operator sees, and what it decides."""
+"""The operator's page of a study in real Chromium: what an operator sees and decides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def visit(page: Page, served: ServedStudy) -> None:
 
 
 def looks(page: Page) -> None:
-    """Wait until the page has looked twice more."""
+    """Wait until the page has refreshed twice more."""
     seen = int(page.locator("body").get_attribute("data-looks") or 0)
     page.wait_for_function(f"() => Number(document.body.dataset.looks) > {seen + 1}")
 
@@ -128,7 +128,7 @@ def test_everything_can_be_done_by_keyboard(
     expect(button).to_be_focused()
     made.write(question(1, yeses=("hospital-2", "hospital-3")))
     expect(page.locator("#waiting")).to_contain_text("hospital-2 and hospital-3")
-    expect(button).to_be_focused()  # though all around it was made anew
+    expect(button).to_be_focused()  # though everything around it was remade
     page.keyboard.press("Enter")
     made.write(question(1, yeses=("hospital-2", "hospital-5")))
     expect(page.locator("#waiting")).to_contain_text("hospital-2 and hospital-5")
@@ -165,7 +165,7 @@ def test_what_a_question_comes_to_stays_on_the_page(
     page.get_by_role("button", name="Try it on my rows").click()
     expect(waiting).to_contain_text("Reading the rows")
     made.write(question(1, yeses=("hospital-2", "hospital-5")))
-    expect(waiting).to_contain_text("hospital-2 and hospital-5")  # all was made anew meanwhile
+    expect(waiting).to_contain_text("hospital-2 and hospital-5")  # everything was remade meanwhile
     with answering(made, Reply("Tried it.", sentences=("900 rows.",))):
         expect(waiting).to_contain_text("900 rows.")
     looks(page)
@@ -317,7 +317,7 @@ def test_a_question_is_asked_once_it_was_shown_what_leaves(
         show.click()
         expect(page.locator("#ask .preview")).to_contain_text("No row leaves this machine")
         text.press_sequentially("#")
-        expect(page.locator("#ask .preview")).to_be_empty()  # it was of another text
+        expect(page.locator("#ask .preview")).to_be_empty()  # it was for another text
         show.click()
         page.get_by_role("button", name="Ask all members").click()
         expect(dialog(page)).to_contain_text("All 4 other members are asked.")
@@ -335,7 +335,7 @@ def test_a_proposed_member_is_accepted(page: Page, served: ServedStudy, made: Ma
     made.write(question(1), members=everybody, proposals=(proposal("hospital-6"),))
     visit(page, served)
     page.get_by_role("button", name="Accept hospital-6").click()
-    expect(dialog(page)).to_contain_text(newcomer.card.id)  # in full, to be compared
+    expect(dialog(page)).to_contain_text(newcomer.card.id)  # in full, for comparison
     dialog(page).get_by_role("button", name="Accept").click()
     expect(page.locator("#waiting")).to_contain_text("What you decided about hospital-6")
     assert written(made) == [Join((newcomer.card,))]

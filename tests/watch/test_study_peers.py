@@ -1,4 +1,4 @@
-"""Five real members: one asks and one accepts in the browser, to the curve of the result."""
+"""Five real members: one asks and one accepts in the browser, up to the result's curve."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def accept(page: Page, site: Site) -> None:
 
 
 def other_words(site: Site) -> None:
-    """A yes to other words than those of now is none."""
+    """Check that a yes to words other than the current ones is refused."""
     name = site.reading.question(1).name
     reply = site.reading.requests.wait(
         site.reading.requests.write(Accept(name, words="0" * 64)), 60

@@ -1,4 +1,4 @@
-"""The operator's page of a study, asked over HTTP: who is let in, and what decisions become."""
+"""The operator's page of a study over HTTP: who is let in, and the effects of decisions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def served(made: MadeStudy) -> Iterator[ServedStudy]:
 
 
 def written(study: MadeStudy) -> list[AnyRequest]:
-    """The requests in the folder, which the peer reads."""
+    """Return the requests in the folder, which the peer reads."""
     found = []
     for _, one in study.requests.pending():
         assert not isinstance(one, Exception)
@@ -118,7 +118,7 @@ def test_browsers_are_led_to_the_token_by_a_file_that_nobody_else_reads() -> Non
     assert not file.exists()
 
 
-# What decisions become
+# The effects of decisions
 
 
 def test_a_yes_becomes_a_request(served: ServedStudy, made: MadeStudy) -> None:

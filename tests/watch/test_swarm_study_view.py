@@ -1,4 +1,4 @@
-"""The swarm view and the terminal, of peers that are a study's members."""
+"""The swarm view and the terminal, for peers that are a study's members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The swarm view: what its server tells, and what its page shows, of made-up and real peers."""
+"""The swarm view: what its server reports and its page shows about made-up and real peers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def made_up(tmp_path: Path) -> Iterator[tuple[Path, Served]]:
 
 
 def newest(events: Iterator[tuple[str, Any]], fits: Callable[[dict[str, Any]], bool]) -> Any:
-    """Read on to the first look that fits."""
+    """Read up to the first reading that fits."""
     end = time.monotonic() + 60
     for name, content in events:
         if name == "look" and fits(content):
@@ -65,7 +65,7 @@ def newest(events: Iterator[tuple[str, Any]], fits: Callable[[dict[str, Any]], b
 
 
 def row(page: Page, peer: str) -> Locator:
-    """The row of a peer, wherever in the table it is."""
+    """Return the row of a peer, wherever it is in the table."""
     rows = page.locator("table.peers tbody tr[data-state]")
     return rows.filter(has=page.get_by_role("rowheader", name=peer, exact=True))
 
@@ -179,7 +179,7 @@ def test_curves_can_be_switched_off_and_peers_chosen_by_keyboard(
     expect(button).to_have_attribute("aria-pressed", "false")
     looks = page.evaluate("Number(document.body.dataset.looks)")
     page.wait_for_function("before => Number(document.body.dataset.looks) > before", arg=looks)
-    expect(button).to_have_attribute("aria-pressed", "false")  # also after the next look
+    expect(button).to_have_attribute("aria-pressed", "false")  # also after the next reading
     page.locator(".swarm-picture .picture canvas").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -219,7 +219,7 @@ def test_the_server_comes_back(page: Page, tmp_path: Path) -> None:
 
 
 def test_many_peers_are_summed_up(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers_view, "_SECONDS_BETWEEN_READINGS", 1.0)  # to draw them takes a while
+    monkeypatch.setattr(peers_view, "_SECONDS_BETWEEN_READINGS", 1.0)  # drawing them takes a while
     peers = [Scripted(f"peer-{k:03d}", [told(k, 1 + k / 1000)]) for k in range(200)]
     links = [(k - 1, k) for k in range(1, 200)]
     with viewed(SwarmView(Swarm("many", peers, links))) as server:
@@ -231,7 +231,7 @@ def test_many_peers_are_summed_up(page: Page, monkeypatch: pytest.MonkeyPatch) -
 
 
 def state(server: Served, name: str, wanted: str) -> Any:
-    """Wait until a peer is in a state; return the look."""
+    """Wait until a peer is in a state; return the reading."""
     with server.watching(path=EVENTS) as events:
         number = next(events)[1]["names"].index(name)
         return newest(events, lambda look: look["peers"][number]["state"] == wanted)
@@ -254,7 +254,7 @@ def test_a_real_swarm(page: Page, tmp_path: Path) -> None:
         a_peer_freezes_and_thaws(swarm, server, page)
         a_peer_is_killed_and_evicted(swarm, server, page)
     told = json.loads((swarm.folder / "swarm.json").read_text())
-    assert told["running"] is False  # looking on has not kept it from ending
+    assert told["running"] is False  # being watched has not kept it from ending
 
 
 def a_peer_freezes_and_thaws(swarm: RealSwarm, server: Served, page: Page) -> None:
@@ -269,7 +269,7 @@ def a_peer_freezes_and_thaws(swarm: RealSwarm, server: Served, page: Page) -> No
 def a_peer_is_killed_and_evicted(swarm: RealSwarm, server: Served, page: Page) -> None:
     swarm.signal("peer-03", signal.SIGKILL)
     look = state(server, "peer-03", "down")
-    assert look["peers"][2]["exchanges"] > 0  # what it told before is known still
+    assert look["peers"][2]["exchanges"] > 0  # its earlier reports are still known
     expect(row(page, "peer-03").locator(".badge")).to_have_text("down")
     command = ["peer", "evict", "peer-03", "--home", str(swarm.folder / "peer-02"), "--yes"]
     assert main(command) == 0

@@ -83,7 +83,7 @@ def test_what_is_shown_follows_the_size_of_the_terminal() -> None:
 
 
 ENVIRONMENT = {"TERM": "xterm", "COLUMNS": "120", "LINES": "24", "PYTHONFAULTHANDLER": "1"}
-"""Of a process in a terminal; a crash is told there."""
+"""The environment of a process in a terminal; a crash is printed there."""
 ERRORS = Errors(gossip_error=0.12, sampling_error=0.062)
 
 
@@ -239,7 +239,7 @@ def _read_until(
 
 
 def _read(terminal: int) -> str:
-    """Read what is there; nothing once the process has ended, which Linux calls an error."""
+    """Read what is available; nothing after the process has ended, which is an error on Linux."""
     try:
         return os.read(terminal, 65536).decode(errors="replace")
     except OSError as problem:

@@ -67,7 +67,7 @@ def test_curves_of_nodes_settle_on_that_of_all_rows() -> None:
     """Dots that are not on the curve of all rows become fewer."""
     console, run, strays = Console(file=io.StringIO(), width=90), make_run(), []
     exact = text_runs._rasterize([run.describe()["roc"]], 40, 16)
-    for moment in (700, 3000):  # first all have to know where scores lie
+    for moment in (700, 3000):  # first all must know the range of scores
         run.advance(moment - run.done)
         known = [path for path in run.node_curves()["roc"] if path is not None]
         strays.append((text_runs._rasterize(known, 40, 16) & ~exact).sum())

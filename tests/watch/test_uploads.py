@@ -191,7 +191,7 @@ def test_uploads_are_kept_within_a_size(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_rows_are_counted_by_rows_and_not_by_lines() -> None:
-    # Cells of many lines, in a file whose delimiter is not the comma.
+    # Cells with several lines, in a file whose delimiter is not the comma.
     content = b"a;b\n" + b'1;"' + b"x\n" * 30_000 + b'"\n2;y\n'
     assert len(Uploads().add(content, "a.csv")[1]) == 2
 

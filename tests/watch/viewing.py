@@ -20,7 +20,7 @@ _ports: dict[str, int] = {}
 def viewed(*views: View, port: int = 0) -> Iterator[Served]:
     """Serve these views as long as the block runs, on the same port as before where it is free.
 
-    So the browser has the files of the page already.
+    The browser then already has the files of the page.
     """
     try:
         server = Served(ServerAddress(port=port or _ports.get("last", 0)), views)
@@ -35,7 +35,7 @@ def viewed(*views: View, port: int = 0) -> Iterator[Served]:
 
 @contextmanager
 def asking(page: Page) -> Iterator[list[str]]:
-    """The addresses that a page asks for, from now on."""
+    """Collect the addresses that a page asks for from now on."""
     asked: list[str] = []
 
     def note(request: Request) -> None:
@@ -65,10 +65,10 @@ NAMELESS = """() => {
     nameless: seen.filter((one) => !isSaid(one)).map((one) => one.outerHTML.slice(0, 200)),
   };
 }"""
-"""How many pictures a page shows, and which of them have no words for who cannot see them."""
+"""Script that counts a page's pictures, and lists those without alternative text."""
 
 
 def assert_pictures_are_said(page: Page, at_least: int) -> None:
-    """Every picture has words, or says that it is decoration."""
+    """Assert that every picture has alternative text, or is marked as decoration."""
     found = page.evaluate(NAMELESS)
     assert found["nameless"] == [] and found["count"] >= at_least, found
