@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class Timeline:
-    """The queue of what will happen, the chance that decides it, and a trace of what did."""
+    """The queue of future events, the random numbers that decide them, and a trace of past ones."""
 
     now: float
     events: int
