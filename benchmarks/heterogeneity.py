@@ -120,7 +120,7 @@ def measure(negative: FloatArray, positive: FloatArray) -> tuple[float, float]:
 
 
 class Study(NamedTuple):
-    """What the sites of one trial report, on the logit scale."""
+    """The reports of the sites of one trial, on the logit scale."""
 
     plain: FloatArray
     """Logits of AUCs."""

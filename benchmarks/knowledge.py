@@ -1,4 +1,4 @@
-"""What reports in the blocks of a tree reveal about rows for certain, and what they make likely.
+"""Knowledge about rows from reports in the blocks of a tree: what is certain, and what is likely.
 
 Rows that arrive at a block of the tree have consecutive ranks in their site, so all that a report
 reveals is how many rows lie below some edges of cells: exactly, at most, at least, or either at
@@ -45,7 +45,7 @@ def report(edges: FloatArray, values: FloatArray, least: int) -> IntArray:
 
 
 class Knowledge:
-    """What is known about how many of some rows lie below every edge.
+    """Knowledge about how many of some rows lie below every edge.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What gossip costs: exchanges to a precision, errors of sketches, speed and memory of averaging.
+"""Costs of gossip: exchanges to a precision, errors of sketches, speed and memory of averaging.
 
 Run with ``python -m benchmarks.messages``; name parts to run only these. Every setting was fixed
 before the first run. Rows are drawn with seed 0, graphs with seed 0, runs have seed 1. "Exchanges

@@ -110,7 +110,7 @@ def _same(values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about which rows, and the file that a site would answer from."""
+    """A question about some rows, and the file from which a site would answer it."""
 
     name: str
     edges: FloatArray

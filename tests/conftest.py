@@ -1,4 +1,4 @@
-"""What tests of different rooms share."""
+"""Fixtures and settings that tests of different rooms share."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def block(marker: str) -> str:
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
-    """Follow the guide outside the package, and forget the method afterwards."""
+    """Follow the guide outside the package, and forget the method afterward."""
     with patch.dict(METHODS):
         names: dict[str, Any] = {}
         for marker in ("the algorithm", "outside the package"):

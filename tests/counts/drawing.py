@@ -325,7 +325,7 @@ def draw(random: np.random.Generator, case: Case) -> Drawn:
 
 
 def move(random: np.random.Generator, blocks: Blocks) -> Array:
-    """Return rows with these counts that lie towards the ends of their blocks, or are tied."""
+    """Return rows with these counts that lie toward the ends of their blocks, or are tied."""
     classes, numbers = np.nonzero(blocks.by_class)
     counts = blocks.by_class[classes, numbers].astype(int)
     classes, numbers = np.repeat(classes, counts), np.repeat(numbers, counts)

@@ -1,4 +1,4 @@
-"""What nodes learn about their sampling errors, against the exact projection and plain loops."""
+"""Nodes' knowledge of their sampling errors, against the exact projection and plain loops."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_nodes_learn_the_sampling_error(kernel: str, method: str, clock: str) ->
     exact = pg.exact(data, kernel, labels=labels, interval=0.95)
     assert run.sampling_error is not None
     assert run.sampling_error.mean() == pytest.approx(exact.error, rel=0.05)
-    # What nodes know about the error does not show the direction of the statistic's bias.
+    # Nodes' knowledge of the error does not show the direction of the statistic's bias.
     assert run.skewness is None
     ends = interval(exact.value, exact.error, 0.95, exact.scale, Law(run.freedom))
     for seen, end in zip(run.interval, ends, strict=True):

@@ -321,7 +321,7 @@ def test_no_fault_changes_nothing(clock: str) -> None:
 
 
 def test_intervals_with_loss() -> None:
-    """What nodes learn about sampling errors does not count exchanges that did not happen."""
+    """Nodes' sampling errors do not count exchanges that did not happen."""
     settings: Any = {"interval": 0.95, "iterations": 3000, "seed": 0, "faults": "loss=0.3"}
     sync, plain, alone = (
         pg.estimate(X, "gini", GRAPH, clock=clock, engine=engine, **settings)

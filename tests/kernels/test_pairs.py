@@ -1,4 +1,4 @@
-"""What the algorithms average: single values, the matrix, and the target agree."""
+"""The values that algorithms average: single values, the matrix, and the target agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the three estimators share: what scikit-learn asks of them, groups, graphs."""
+"""Common features of the three estimators: scikit-learn's requirements, groups, graphs."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Violated(AssertionError):
 
 
 class Network(Protocol):
-    """What an audit looks at."""
+    """The network that an audit checks."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -72,7 +72,7 @@ def asked_with(state: State, number: int) -> list[tuple[str, Pending]]:
 
 
 class Holding(NamedTuple):
-    """What the nodes of a peer hold if none of its offers is decided."""
+    """The contents of a peer's nodes if none of its offers is decided."""
 
     rows: list[Row]
     masses: list[Mass]

@@ -23,7 +23,7 @@ BAD, GOOD = 8.0, 4.0
 
 
 class Report(NamedTuple):
-    """What happened in a schedule without violations."""
+    """The events of a schedule without violations."""
 
     events: int
     checks: int

@@ -1,4 +1,4 @@
-"""What a peer serves as metrics."""
+"""The metrics that a peer serves."""
 
 from __future__ import annotations
 

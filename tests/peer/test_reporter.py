@@ -1,4 +1,4 @@
-"""What a peer reports: the problems in its status, and its log."""
+"""Reports of a peer: the problems in its status, and its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What totals of two studies of the same people reveal together."""
+"""Disclosure by totals of two studies of the same people together."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def free_address() -> str:
 
 @dataclass
 class Heard:
-    """What a link has handed over."""
+    """The frames that a link has handed over."""
 
     frames: list[tuple[str, bytes]] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What columns may hold, and the refusals, which name the column of a bad entry."""
+"""Allowed entries of columns, and refusals, which name the column of a bad entry."""
 
 from __future__ import annotations
 

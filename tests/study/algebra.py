@@ -1,4 +1,4 @@
-"""What sums over pieces of rows reveal together, by exact linear algebra."""
+"""Disclosure by sums over pieces of rows together, by exact linear algebra."""
 
 from __future__ import annotations
 

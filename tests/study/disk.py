@@ -20,7 +20,7 @@ class Killed(Exception):
 
 @dataclass
 class Journal:
-    """What was saved, which is also what a backup holds: all but the secrets."""
+    """The saved contents, which a backup also holds: all but the secrets."""
 
     records: dict[bytes, Kept] = field(default_factory=dict)
     """Records by digest, in the order in which they were saved."""

@@ -39,7 +39,7 @@ LOOKED_AT = 10
 
 @dataclass
 class Victim:
-    """What a member had saved at some moment."""
+    """The state that a member had saved at some moment."""
 
     journal: Journal
     secrets: dict[str, bytes]

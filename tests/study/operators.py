@@ -57,7 +57,7 @@ class Member:
 
 
 class Operators(Timeline):
-    """What people do in a world, at random."""
+    """The actions of people in a world, at random."""
 
     members: dict[str, Member]
     evicted: set[str]

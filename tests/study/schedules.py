@@ -20,7 +20,7 @@ COLUMNS = ("risk", "age", "dose", "open", "open too", "closed")
 
 
 class Report(NamedTuple):
-    """What happened in a schedule without violations."""
+    """The events of a schedule without violations."""
 
     events: int
     checks: int

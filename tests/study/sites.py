@@ -21,7 +21,7 @@ Table = tuple[int, ...]
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """What a question of this world is about, as given by its text."""
+    """The subject of a question of this world, as given by its text."""
 
     column: str
     rounds: Annotated[int, msgspec.Meta(ge=1, le=3)] = 1
@@ -176,7 +176,7 @@ class Noted(NamedTuple):
 
 @dataclass
 class Folder:
-    """What a site has on its disk, and what a backup of it holds."""
+    """The contents of a site's disk, and of a backup of it."""
 
     batches: int = 1
     noted: list[Noted] = field(default_factory=list)

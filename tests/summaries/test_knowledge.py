@@ -1,4 +1,4 @@
-"""What reports reveal by the benchmark of disclosure, against all tables of few rows."""
+"""Disclosure by reports as benchmarked, against all tables of few rows."""
 
 from __future__ import annotations
 

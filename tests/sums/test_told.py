@@ -1,4 +1,4 @@
-"""What a contribution reveals, for every statistic on sums: the cells of rows, never of few."""
+"""Disclosure by a contribution, for every statistic on sums: the cells of rows, never of few."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from pairgossip.theory.curves import sampling_error
 from tests.problems import rows
 
 State = tuple[int, ...]
-"""What each node knows, as bits."""
+"""The knowledge of each node, as bits."""
 
 
 def search(graph: Graph, *, both_ways: bool) -> int:
