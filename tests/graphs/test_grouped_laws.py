@@ -59,9 +59,9 @@ def test_numbers_beyond_32_bits_do_not_depend_on_it_either(
 
 @EACH
 def test_every_row_calls_equally_often_where_rows_call(graph: GroupedGraph) -> None:
-    sampler = edge_law(graph, "node-clocks")
     if graph.is_regular:
-        return  # there the laws agree, and no end of an edge is the caller
+        pytest.skip("the laws agree where all nodes have equally many neighbors")
+    sampler = edge_law(graph, "node-clocks")
     callers = sampler.draw(streams(2, seed=3), DRAWS)[:, 0]
     assert stats.chisquare(np.bincount(callers, minlength=graph.n)).pvalue > 1e-4
 
