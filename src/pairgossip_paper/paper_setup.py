@@ -40,7 +40,7 @@ _DEALING = 2
 """The child of the seed that deals rows to nodes at random: adjacent rows of a file are alike."""
 _BUILDERS = {"complete": complete, "cycle": cycle, "path": path, "star": star}
 
-MATTERS = 0.1
+OBJECTIVE_TOLERANCE = 0.1
 """Largest relative difference of objectives that count as the same."""
 _SPREAD_TOLERANCE = 0.05
 """Largest relative difference of spreads that count as the same."""

@@ -39,6 +39,7 @@ CATALOG = _find_catalog()
 _FULL_TRIALS, _QUICK_TRIALS = 50, 3
 _DEFAULT_FOLDER = "pairgossip-reproduction"
 _SECONDS_BETWEEN_SAVES = 2.0
+"""Least time between two saves of a case; batches grow until they last as long."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pairgossip_paper.framework.paper import cite
 from pairgossip_paper.paper_setup import (
     COLORS,
     GRAPHS,
-    MATTERS,
+    OBJECTIVE_TOLERANCE,
     central_optimum,
     describe_order,
     dispersion_claim,
@@ -56,10 +56,11 @@ _VANISHING_SHARE = 0.5
 """Share of its largest value below which a bias counts as vanished in part."""
 _STANDARD_ERRORS = 2.0
 """Largest distance of a mean over trials that is put down to chance, in standard errors."""
-_SAID = {
+_SOURCES = {
     "async": "{}",
     "sync": "said in the {}, of the asynchronous algorithm",
 }
+"""The sources of claims by clock, with a gap for the place in the paper."""
 _END_BEGINS = 1 / 3
 """Share of a run's iterations from which on a bias is averaged to judge its end."""
 _SEVERAL_ORDERS = 0.01
@@ -221,13 +222,17 @@ def _faster_claim(clock: str, relative: Mapping[str, FloatArray]) -> fw.Claim:
     ahead = "ahead of" if middle < worst else "not ahead of"
     return faster_claim(
         clock,
-        _SAID[clock].format(cite("641")),
+        _SOURCES[clock].format(cite("641")),
         (best, middle, worst),
         "Features as in the file. Relative to zero the mean objective ends at "
         f"{best:.4f} (complete), {middle:.4f} (Watts-Strogatz) and {worst:.4f} (torus): the torus "
         f"is {100 * apart:+.1f} % from the complete graph, and the Watts-Strogatz graph is {ahead} "
         "the torus. The paper states the order, not its size"
-        + (": the mean loss hardly depends on the graph." if abs(apart) < MATTERS else "."),
+        + (
+            ": the mean loss hardly depends on the graph."
+            if abs(apart) < OBJECTIVE_TOLERANCE
+            else "."
+        ),
     )
 
 
@@ -236,7 +241,7 @@ def _dispersion_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
     spreads = [float(curve[-1]) for curve in curves]
     return dispersion_claim(
         clock,
-        _SAID[clock].format(cite("641")),
+        _SOURCES[clock].format(cite("641")),
         spreads,
         "Features as in the file. Standard deviation of the objective over nodes at the end: "
         + fw.list_values(dict(zip(GRAPHS, spreads, strict=True)), ".2e")
@@ -265,7 +270,7 @@ def _vanishing_claim(clock: str, fits: Mapping[str, Fit]) -> fw.Claim:
     return fw.Claim(
         f"bias-vanishes-{clock}",
         "In all considered networks, the bias term (`bias . model`) rapidly converges to zero.",
-        _SAID[clock].format(cite("643")),
+        _SOURCES[clock].format(cite("643")),
         _judge_vanishing(least, most),
         "Features as in the file. Mean over trials at the end (from a third of the iterations on), "
         f"with its standard error, after its largest value: {', '.join(parts)}. With "

@@ -86,11 +86,11 @@ def _compute_law(name: str, plan: fw.Plan) -> fw.Facts:
 
 
 def _add_random(graph: Graph, count: int, seed: int) -> Graph:
-    rng, known = np.random.default_rng(seed), {tuple(pair) for pair in graph.edges.tolist()}
+    rng, present = np.random.default_rng(seed), {tuple(pair) for pair in graph.edges.tolist()}
     links: set[tuple[int, ...]] = set()
     while len(links) < count:
         pair = tuple(sorted(rng.choice(graph.n, 2, replace=False).tolist()))
-        links |= {pair} - known
+        links |= {pair} - present
     return Graph(graph.n, np.concatenate([graph.edges, sorted(links)]))
 
 
@@ -176,8 +176,8 @@ def find_gains(options: fw.Results) -> dict[str, dict[str, float]]:
 
 
 def _report(results: fw.Results) -> fw.Section:
-    found = {name: results[f"law-{name}"] for name in _SIZES}
-    gains = {name: find_gains(options) for name, options in found.items()}
+    by_network = {name: results[f"law-{name}"] for name in _SIZES}
+    gains = {name: find_gains(options) for name, options in by_network.items()}
     neighbors = results["neighbors"]
     overlays = find_gains(neighbors["options"])
     laws = {name: by[_BEST] for name, by in gains.items()}
@@ -188,10 +188,12 @@ def _report(results: fw.Results) -> fw.Section:
         f"choose their neighbors, four random ones each are {overlays[_RANDOM]['predicted']:.3g} "
         "times as good as a torus.",
         _notes(neighbors, overlays),
-        [_law_picture(found)],
-        [_gain_table(found | {"large torus": neighbors["options"]})],
+        [_law_picture(by_network)],
+        [_gain_table(by_network | {"large torus": neighbors["options"]})],
         [
-            *_law_claims(laws, {name: options[_BEST]["bound"] for name, options in found.items()}),
+            *_law_claims(
+                laws, {name: options[_BEST]["bound"] for name, options in by_network.items()}
+            ),
             *_network_claims(laws, overlays, neighbors["drawn"]),
         ],
     )
@@ -214,12 +216,12 @@ def _notes(neighbors: fw.Facts, overlays: fw.Results) -> list[str]:
     ]
 
 
-def _law_picture(found: fw.Results) -> fw.Picture:
+def _law_picture(by_network: fw.Results) -> fw.Picture:
     sheet = Sheet(len(_DRAWN), sharey=True)
     for panel, name in zip(sheet.panels, _DRAWN, strict=True):
-        for (label, curve), color in zip(found[name].items(), COLORS[1::-1], strict=True):
+        for (label, curve), color in zip(by_network[name].items(), COLORS[1::-1], strict=True):
             panel.plot(curve["iterations"], curve["error"], label, color, linewidth=1.7)
-        title = f"{name}, {found[name][_NOW]['nodes']} nodes"
+        title = f"{name}, {by_network[name][_NOW]['nodes']} nodes"
         panel.finish("exchanges", "error of averaging", title, y_once=True)
     sheet.add_legend(columns=2)
     return fw.Picture(
@@ -231,7 +233,7 @@ def _law_picture(found: fw.Results) -> fw.Picture:
     )
 
 
-def _gain_table(found: fw.Results) -> fw.Table:
+def _gain_table(by_network: fw.Results) -> fw.Table:
     return fw.Table.from_records(
         "Networks with the best law of edges, more links, or other neighbors",
         [
@@ -243,7 +245,7 @@ def _gain_table(found: fw.Results) -> fw.Table:
                 **gains,
                 "no law exceeds": options[option].get("bound"),
             }
-            for name, options in found.items()
+            for name, options in by_network.items()
             for option, gains in find_gains(options).items()
         ],
         "Gains over the network as it is are factors by which the rate of averaging is larger, and "

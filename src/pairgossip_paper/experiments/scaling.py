@@ -62,8 +62,8 @@ _QUANTITIES = {
     "bias": "bias",
     "error": "error",
     "fluctuation": "fluctuation of a node",
-    "disagreement": "of it, the nodes' disagreement",
-    "mean_fluctuation": "of it, fluctuation of the network's mean",
+    "disagreement": "nodes' disagreement in it",
+    "mean_fluctuation": "fluctuation of the network's mean in it",
 }
 _BOUND_NAMES = {"bias": "bias_bound", "error": "error_bound", "fluctuation": "error_bound"}
 """The bound on each quantity; a node's fluctuation is at most its error."""

@@ -1,4 +1,4 @@
-"""Where in the paper a line of its LaTeX source is: the section, theorem or algorithm around it.
+"""The place in the paper of a line of its LaTeX source: the section, theorem or algorithm.
 
 Statements are quoted by lines because most of them have no number; a reader of the PDF needs the
 place as well.

@@ -152,8 +152,8 @@ def _count_verdicts(claims: Sequence[Claim]) -> str:
         ]
         if some:
             total = format_count(len(some), "statement")
-            sentences.append(f"of {total} {whose}, {join_names(parts)}")
-    return "; ".join(sentences).capitalize() + "." if sentences else "No statement was checked."
+            sentences.append(f"{total} {whose}: {join_names(parts)}")
+    return "; ".join(sentences) + "." if sentences else "No statement was checked."
 
 
 def _write_pictures(

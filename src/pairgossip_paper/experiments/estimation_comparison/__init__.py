@@ -30,7 +30,7 @@ _FIRST_ITERATION = 100
 _AXES = {"iterations": "iterations", "messages": "messages sent"}
 _EXPONENT = -0.5
 _SLOPE_TOLERANCE = 0.15
-"""Largest excess over the exponent of the slope of a random curve over its last decade.
+"""Largest excess of a slope over the exponent -1/2, at the end of a run.
 
 Set after a look at quick runs, where 0.1 is exceeded on the torus with one seed of four.
 """

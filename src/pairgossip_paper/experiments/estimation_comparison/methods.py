@@ -113,7 +113,7 @@ class MethodCurve(ErrorCurve):
     """The errors of one method on one graph."""
 
     gap: float
-    """lambda_(n-1) / |E| of the graph: the bias dies out in about 1 / gap iterations."""
+    """lambda_(n-1) / |E| of the graph; errors follow a power of t from about 1 / gap iterations."""
 
     @property
     def mean_error(self) -> float:

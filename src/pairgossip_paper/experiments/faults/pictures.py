@@ -14,7 +14,7 @@ _LIAR_LOOKS = dict(
     zip(product(METHODS, LIARS), product((COLORS[1], COLORS[0]), ("--", "-")), strict=True)
 )
 _ERROR_ENDS = (0.03, 3000.0)
-"""Ends of the error axis of runs with liars, in percent; some attacks have no largest error."""
+"""Ends of the error axis of runs with liars, in percent; some attacks exceed any axis."""
 
 
 def draw_failures(curves: Curves) -> fw.Picture:

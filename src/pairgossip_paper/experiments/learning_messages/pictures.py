@@ -58,7 +58,7 @@ _LOOKS = {
 
 
 def overview_picture(curves: Curves, facts: Facts) -> Picture:
-    """Draw the losses on one network of both data sets large, every curve with its name."""
+    """Draw the losses of both data sets on one network, with the names of curves beside them."""
     sheet = Sheet(2, size=(12.4, 4.9))
     for panel, data in zip(sheet.panels, DATA, strict=True):
         name = f"{data}-{_LARGE_NETWORK}"

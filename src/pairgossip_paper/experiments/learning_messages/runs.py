@@ -294,7 +294,7 @@ class LossCurve(NamedTuple):
         return float(self.loss[-1])
 
     def loss_after(self, exchanges: float) -> float | None:
-        """Return the loss after a number of exchanges; None before its first, and after its end."""
+        """Return the loss at this point; None before the first checkpoint and after the last."""
         if not self.exchanges[0] <= exchanges <= self.exchanges[-1]:
             return None
         return float(self.loss[np.searchsorted(self.exchanges, exchanges, side="right") - 1])

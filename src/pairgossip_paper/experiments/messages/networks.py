@@ -38,7 +38,7 @@ _CHECKPOINTS = (60, 18)
 """Numbers of checkpoints in a full and in a quick run."""
 _MOST_TRIALS = 20
 _ROUNDING = 1e-6
-"""Messages above a whole number that are put down to rounding."""
+"""Largest excess over a whole number of messages that is put down to rounding."""
 PAPER, OTHERS = ("complete", "watts-strogatz", "torus"), ("cycle", "grid", "geometric", "star")
 _SIZES = {
     **{name: (paper_nodes(name), 100) for name in PAPER},

@@ -19,6 +19,7 @@ LEVEL = 0.01
 _LARGE_NETWORK = "torus"
 """The network that is drawn large."""
 _LOWEST = 1e-4
+"""Smallest relative error on the axes; curves are cut off below it."""
 _BYTES = 8
 """Bytes of one number, the shortest message."""
 _AXES = {"messages": "messages", "bytes": "bytes of payload"}

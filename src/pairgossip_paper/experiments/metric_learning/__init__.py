@@ -41,7 +41,7 @@ _CONVERGED_SHARE = 0.1
 """Largest share of the way from the zero metric to the minimum that may be left."""
 _MAJORITY = 0.5
 """Share of a metric's weight above which it concentrates on some dimensions."""
-_SAID = f"said in the {cite('641')}, of another experiment"
+_SOURCE = f"said in the {cite('641')}, of another experiment"
 _CLEAR_ERRORS = 2.0
 """Largest difference in accuracy that is put down to chance, in standard errors."""
 _REFERENCE = "#000000"
@@ -195,7 +195,7 @@ def _faster_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     apart = worst / best - 1.0
     return faster_claim(
         name,
-        _SAID,
+        _SOURCE,
         (best, middle, worst),
         "At the end the objective of the mean of all nodes' metrics is above the centralized "
         f"minimum by {fw.list_values(excess, '.2e')}: the torus is {apart:+.0%} and the "
@@ -219,7 +219,7 @@ def _dispersion_claim(name: str, measured: MetricMeasures) -> fw.Claim:
     order = describe_order(measured.fits[GRAPHS[0]].iterations, *curves)
     return dispersion_claim(
         name,
-        _SAID,
+        _SOURCE,
         list(apart.values()),
         "Root mean square distance of all nodes' metrics from their mean at the end: "
         f"{fw.list_values(apart, '.2e')}. {order} Standard deviation of the objective over the "

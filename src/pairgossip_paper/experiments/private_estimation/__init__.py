@@ -324,8 +324,8 @@ def _draw_epsilons(panel: Panel, name: str, drawn: _ByEpsilon) -> None:
     epsilons, settings = np.array(list(drawn)), list(drawn.values())
     noise, bias = (np.array([c[k] for c in settings]) for k in ("standard_error", "binning_bias"))
     panel.plot(epsilons, np.hypot(noise, bias), "predicted error", COLORS[0])
-    panel.plot(epsilons, noise, "of it, noise of the reports", COLORS[2], ":")
-    panel.plot(epsilons, np.abs(bias), "of it, bias of the bins", COLORS[4], "--")
+    panel.plot(epsilons, noise, "noise of the reports in it", COLORS[2], ":")
+    panel.plot(epsilons, np.abs(bias), "bias of the bins in it", COLORS[4], "--")
     judged = np.array([_is_judged(c, is_ratio=name == "AUC") for c in settings])
     mean, uncertain, _ = np.array([_squared_error(c) for c in settings]).T
     root = np.sqrt(mean)

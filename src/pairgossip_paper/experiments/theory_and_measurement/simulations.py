@@ -113,7 +113,7 @@ def _exact(name: str, grid: IntArray, seed: int) -> Facts:
 
 
 def _compare_with_bounds(H: FloatArray, graph: Graph, options: Arguments) -> dict[str, FloatArray]:
-    """Return bias and bounds, root mean squares over nodes, and the ratios that must be <= 1."""
+    """Return bias and bounds, root mean squares over nodes, and the ratios of bias to bound."""
     bias = exact_bias(H, graph, _DENSE_GRID, **options)
     curves = {"bias": root_mean_square(bias)}
     for form in ("printed", "corrected"):
@@ -187,6 +187,7 @@ def _example_curves(name: str) -> dict[str, Any]:
 
 
 _STANDARD_ERRORS = 4.0
+"""Largest difference that is put down to chance, in standard errors."""
 ROUNDING = 1e-9
 """Largest relative excess of a bias over a bound that it attains."""
 _SHARPER_ORDER = "gosta-exchange-first"
