@@ -1,6 +1,6 @@
 """The agreement of all members of a run: its keys, and what follows from them for any kind of run.
 
-What depends on the kind is answered by the types in `kinds`.
+The types in `kinds` add what depends on the kind.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 2**40
 """Largest number of rows of all members; more are refused."""
-_MOST_COUNTED = 64
-"""Largest number of a group or stratum, or weight, of a row."""
+_LARGEST_FACTOR = 64
+"""Largest code of a group or stratum, and largest weight, in a record; larger ones are refused."""
 _ALWAYS_WRITTEN = frozenset((
     *("kernel", "loss", "label", "classes", "members", "learning", "stop", "privacy", "noise"),
     *("mixing", "bins", "rounds", "radius", "l2", "error", "exchanges", "enough", "together"),
     "honest",
 ))  # fmt: skip
-"""Keys that canonical texts hold though they are absent; later keys do not, so that hashes stay."""
+"""Keys that a canonical text has even if they are absent; later keys would change old hashes."""
 _COUNTS = Key(SUMS, KERNEL)
 _FACTOR = _COUNTS._replace(
-    beside_noise="do not go together, since noise adds up over groups, strata and weights"
+    noise_refusal="do not go together, since noise adds up over groups, strata and weights"
 )
 
 
 def link_name(one: str, other: str) -> str:
-    """Return what a specification calls the link of two members."""
+    """Return the name of the link of two members."""
     return " ".join(sorted((one, other)))
 
 
@@ -61,10 +61,10 @@ def _canonical_links(links: dict[str, float]) -> dict[str, float]:
     return {name: weight for name, weight in named.items() if weight != 1}
 
 
-def _canonical_missing(given: str) -> str | None:
-    missing = canonical(given)
+def _canonical_missing(text: str) -> str | None:
+    missing = canonical(text)
     if missing not in MISSING:
-        raise unknown_name("missing", given, MISSING)
+        raise unknown_name("missing", text, MISSING)
     return None if missing == REFUSE else missing
 
 
@@ -82,27 +82,27 @@ class Spec(Strict, frozen=True):
     loss: str | None = None
     label: str | None = None
     classes: tuple[str, ...] | None = None
-    """The words of the label from the lowest to the highest; they count as 0, 1, ..."""
+    """The words of the label, from the lowest to the highest; they stand for 0, 1, ..."""
     whole: Annotated[
         tuple[str, ...] | None,
         _COUNTS._replace(canonical=or_none(sort_values)),
     ] = None
-    """Columns that hold whole numbers only: each number has a bin."""
+    """The columns of whole numbers only, in which each number has its own cell."""
     by: Annotated[str | None, _FACTOR] = None
-    """The column of groups, of which statistics are read by themselves."""
+    """The column of groups, for each of which statistics are read separately."""
     groups: Annotated[tuple[str, ...] | None, _COUNTS] = None
-    """The groups, in words."""
+    """The names of the groups."""
     within: Annotated[str | None, _FACTOR] = None
-    """The column of strata: only pairs of rows in the same one count."""
+    """The column of strata; only pairs of rows in the same stratum count."""
     strata: Annotated[tuple[str, ...] | None, _COUNTS] = None
-    """The strata, in words."""
+    """The names of the strata."""
     weight: Annotated[str | None, _FACTOR] = None
-    """The column that says how often a row counts."""
+    """The column with the number of times that each row counts."""
     weights: Annotated[
         tuple[Whole, ...] | None,
         _COUNTS._replace(canonical=sort_values),
     ] = None
-    """How often rows may count, from the least on."""
+    """The values that the weight of a row may have, in ascending order."""
     missing: Annotated[
         str | None,
         Key(
@@ -112,36 +112,36 @@ class Spec(Strict, frozen=True):
             "nobody is told how many they are.",
         ),
     ] = None
-    """"drop" for sums over rows with an entry in every column; None where others are refused."""
+    """"drop" to leave out rows that lack an entry in some column; None to refuse them."""
     report: Annotated[
         str | None,
         _COUNTS._replace(
             canonical=canonical,
-            beside_noise="do not go together, since a report is read from exact counts",
+            noise_refusal="do not go together, since a report is read from exact counts",
             discloses="The result is a report, '{}', whose file holds the counts that members "
             "learn: whoever is given it learns them too.",
         ),
     ] = None
-    """What is published of the counts beside the statistic."""
+    """The name of the report to read from the counts; None for no report."""
     thresholds: Annotated[
         tuple[float, ...] | None,
         _COUNTS._replace(canonical=or_none(sort_numbers)),
     ] = None
-    """Those agreed on for a report, at which cells end."""
+    """The thresholds of the report, each of which is an edge of a cell."""
     heterogeneity: Annotated[
         bool | None,
         _COUNTS._replace(
             canonical=or_none(bool),
-            beside_noise="do not go together, since noise would have to hide sites too",
+            noise_refusal="do not go together, since noise would have to hide sites too",
         ),
     ] = None
-    """With kernel "auc", whether three sums over sites say how far these differ."""
+    """Whether three more sums show how much sites differ; for kernel "auc" only."""
     target: Annotated[str, Key(canonical=str.lower)] = "v"
     members: Annotated[
         Annotated[int, msgspec.Meta(ge=2, le=_MOST_ROWS)] | None,
         Key(refusal="a run needs at least 2 rows in all."),
     ] = None
-    """How many rows all members have together."""
+    """The number of rows of all members together."""
     links: Annotated[
         dict[str, float] | None,
         Key(
@@ -150,11 +150,11 @@ class Spec(Strict, frozen=True):
             canonical=or_none(_canonical_links),
         ),
     ] = None
-    """How often a link rings beside others, by the names of its two members as in "ann bob"; 1 for
-    links that are not named. `pairgossip.networks.link_table` writes it.
+    """The relative rate of each link, by the names of its two members as in "ann bob"; 1 for links
+    that are not named. `pairgossip.networks.link_table` writes it.
 
-    All members run the same weights, so none can change them alone; but whoever writes the text can
-    starve a member by them, and whoever holds another's heaviest link can by silence: SECURITY.md.
+    All members use the same weights, so no member can change them alone. But the author of the text
+    can starve a member with them, and so can a silent neighbor at its heaviest link: SECURITY.md.
     """
     algorithm: Algorithm = Algorithm()
     learning: Annotated[
@@ -177,22 +177,22 @@ class Spec(Strict, frozen=True):
     ] = None
     privacy: Privacy | None = None
     noise: SumsNoise | None = None
-    """The table [privacy] where sums are asked for."""
+    """The table [privacy] of a run on sums."""
 
     is_sums: ClassVar[bool] = False
-    """Whether nothing but sums over all members' rows becomes known."""
+    """Whether only sums over all members' rows become known."""
     has_noise: ClassVar[bool] = False
-    """Whether members add noise to what they contribute."""
+    """Whether members add noise to their counts."""
     is_private: ClassVar[bool] = False
-    """Whether reports of rows travel in place of the rows."""
+    """Whether reports of rows travel instead of the rows."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `InputError` for values that make no run of this kind."""
+        """Raise `InputError` for values that a run of this kind cannot have."""
 
     @abstractmethod
     def leaves(self) -> list[str]:
-        """Say in sentences what a run sends from a member's machine, and what others learn."""
+        """Return sentences on what leaves a member's machine, and on what others learn."""
 
     def complete(self) -> Spec:
         """Fill in defaults that depend on other keys."""
@@ -216,48 +216,48 @@ class Spec(Strict, frozen=True):
 
     @property
     def least_sites(self) -> int:
-        """Among how many members at least rows are counted in blocks; 0 without blocks."""
+        """The least number of members that count rows in blocks; 0 without blocks."""
         return 0
 
     @property
     def guarantee(self) -> str | None:
-        """What is promised about every row, in one sentence; None if nothing is."""
+        """The promise about every row, in one sentence; None if there is no such promise."""
         return None
 
     @property
     def mechanism(self) -> RandomizedResponse | None:
-        """How every row is reported; None where rows are used as they are."""
+        """The randomized response for every row; None where rows are used as they are."""
         return None
 
     @property
     def question(self) -> OrderQuestion | None:
-        """The statistic of order that sums are asked for; None for a kernel or a loss."""
+        """The order statistic to read from sums; None for a kernel or a loss."""
         return None
 
     @property
     def least_members(self) -> int:
-        """Among how many members at least anybody contributes; operators may ask for more."""
+        """The least number of members of a run; an operator may require more."""
         return 2
 
     @property
     def reported_classes(self) -> tuple[float, ...] | None:
-        """The values of the label that reports may have; None where rows are no reports."""
+        """The values of the label that reports may have; None without reports."""
         return None
 
     def check_rows(self, rows: FloatArray) -> None:
-        """Raise `InputError` for rows, as measured, that cannot be contributed."""
+        """Raise `InputError` for rows that cannot be contributed; their columns are `measured`."""
         # Rows of one class are no mistake here: others may have the other class.
         if self.label is None or (rows[1:, -1] != rows[:-1, -1]).any():
             self.measure.check(rows[:, 0] if rows.shape[1] == 1 else rows)
 
     @property
     def debiased(self) -> Any:
-        """The kernel or the loss as a function of reports; None where rows are no reports."""
+        """The kernel or the loss as a function of reports; None without reports."""
         return None
 
     @property
     def observed(self) -> tuple[str, ...]:
-        """The columns of an observation in order: the label, the group, the stratum, the weight."""
+        """The columns of an observation: `measured`, then the group, the stratum and the weight."""
         return (*self.measured, *self.factors)
 
     @property
@@ -267,30 +267,30 @@ class Spec(Strict, frozen=True):
 
     @property
     def factors(self) -> dict[str, tuple[str, ...] | tuple[int, ...]]:
-        """The values of the columns by which rows are counted apart, beside the label."""
+        """The values of the columns by which rows are counted separately, other than the label."""
         listed = ((self.by, self.groups), (self.within, self.strata), (self.weight, self.weights))
         return {name: values or () for name, values in listed if name is not None}
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """The words of the columns that hold words; they count as 0, 1, ..."""
+        """The words of the columns of words; they stand for 0, 1, ..."""
         listed = ((self.label, self.classes), (self.by, self.groups), (self.within, self.strata))
         return {name: words for name, words in listed if name is not None and words is not None}
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Between which numbers the entries of a record lie, in their order."""
-        counted = ((0.0, float(_MOST_COUNTED)) for _ in self.factors)
-        return (*(self.ranges[name] for name in self.measured), *counted)
+        """The least and the largest value of each entry of a record."""
+        others = ((0.0, float(_LARGEST_FACTOR)) for _ in self.factors)
+        return (*(self.ranges[name] for name in self.measured), *others)
 
     @property
     def text(self) -> str:
-        """The canonical text: JSON with sorted keys, defaults filled in."""
+        """The canonical text: JSON with sorted keys and all defaults."""
         table = _leave_out(msgspec.to_builtins(self))
         return json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     def link_weight(self, one: str, other: str) -> float:
-        """Return how often the link of two members, by name, rings beside others."""
+        """Return the relative rate of the link of two members, by their names."""
         return 1.0 if self.links is None else self.links.get(link_name(one, other), 1.0)
 
     @property
@@ -300,7 +300,7 @@ class Spec(Strict, frozen=True):
 
     @property
     def has_two_classes(self) -> bool:
-        """Whether the kernel or the loss compares two classes, and no more."""
+        """Whether the kernel or the loss compares exactly two classes."""
         measure = self.measure
         if isinstance(measure, Kernel | Combination):
             return any(part.two_classes for part in measure.components)
@@ -312,12 +312,12 @@ class Spec(Strict, frozen=True):
         return as_loss(self.loss) if self.kernel is None else as_kernel(self.kernel)
 
     def value(self, readout: FloatArray) -> float:
-        """Combine the components that a rule reads out into the statistic; NaN if nothing yet."""
+        """Return the statistic of the components that a rule reads out; NaN if it has none yet."""
         return float(as_kernel(self.kernel).combine(readout))
 
 
 def _leave_out(table: dict[str, Any]) -> dict[str, Any]:
-    """Leave out keys that came later and are absent."""
+    """Return the table without absent keys that earlier versions did not have."""
     return {
         name: _leave_out(value) if isinstance(value, dict) else value
         for name, value in table.items()

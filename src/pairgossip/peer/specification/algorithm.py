@@ -1,4 +1,4 @@
-"""Which algorithm a specification asks for, and which of its keys mean something to it."""
+"""The algorithm of a specification, and checks that its keys belong to it."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ TABLES: dict[str, tuple[type[Strict], ...]] = {
     "stop": (Stop,),
     "privacy": (Privacy, SumsNoise),
 }
-"""The tables of a file, and what each may be."""
+"""The types that each table of a file may have; "" is the top of the file."""
 
 
 def choose_algorithm(table: Mapping[str, Any]) -> str | None:
-    """Return the algorithm of a specification: sums unless it names another, or they cannot tell.
+    """Return the algorithm of a specification; None if its entry is not a name.
 
-    So rows travel only where somebody has written that they do, or nothing else would do. None if
-    what stands there is no name.
+    Without an entry it is sums, if they give the answer. So rows travel only if the file says so,
+    or if there is no other way.
     """
     algorithm = table.get("algorithm", {})
     name = algorithm.get("name") if isinstance(algorithm, Mapping) else None
     if name is not None:
         return canonical(name) if isinstance(name, str) else None
-    # Only here, so that a device whose rows travel loads nothing of sums.
+    # Imported here, so that a device whose rows travel loads nothing of sums.
     from pairgossip.counts.layouts import is_told_by_sums
 
     kernel, loss = table.get("kernel"), table.get("loss")
     if isinstance(kernel, str):
         return SUMS if is_told_by_sums(kernel) else EXCHANGE
-    with suppress(InputError):  # a loss that is unknown is refused by its own sentence
+    with suppress(InputError):  # `check_measure_name` refuses an unknown loss
         if isinstance(loss, str) and can_sketch(as_loss(loss)):
             return SUMS
     return EXCHANGE
 
 
 def check_measure_name(table: Mapping[str, Any]) -> None:
-    """Refuse an unknown kernel or loss, before the keys that belong to another one are."""
+    """Refuse an unknown kernel or loss; this comes before its keys are checked."""
     kernel, loss, algorithm = (table.get(key) for key in ("kernel", "loss", "algorithm"))
     if isinstance(loss, str):
         as_loss(loss)
@@ -64,14 +64,14 @@ def check_measure_name(table: Mapping[str, Any]) -> None:
     if named and choose_algorithm(table) == EXCHANGE:
         as_kernel(kernel)
         return
-    # Only here, so that a device whose rows travel loads nothing of sums.
+    # Imported here, so that a device whose rows travel loads nothing of sums.
     from pairgossip.counts.layouts import check_name
 
     check_name(kernel)
 
 
 def check_keys(table: Mapping[str, Any], algorithm: str | None) -> None:
-    """Refuse keys that mean nothing to the algorithm that is chosen, or to the measure."""
+    """Refuse keys that have no meaning for the algorithm or the measure."""
     if algorithm not in (None, EXCHANGE, SUMS):
         raise unknown_name("algorithm.name", table["algorithm"]["name"], (EXCHANGE, SUMS))
     measures = [measure for measure in (KERNEL, LOSS) if table.get(measure) is not None]
@@ -80,14 +80,14 @@ def check_keys(table: Mapping[str, Any], algorithm: str | None) -> None:
         part = table.get(name) if name else table
         keys = {key: one for kind in types for key, one in keys_of(kind).items()}
         for key, value in part.items() if isinstance(part, Mapping) else ():
-            is_said = not _is_nothing(value) or key in TABLES or name == "privacy"
-            if is_said and key in keys:
+            is_set = not _is_nothing(value) or key in TABLES or name == "privacy"
+            if is_set and key in keys:
                 place = f"{name}.{key}" if name else key
                 keys[key].refuse(place, algorithm or "", measure)
 
 
 def find_key(place: str) -> Key:
-    """Return what is said beside the key at a place such as "algorithm.bins"."""
+    """Return the declaration of the key at a place such as "algorithm.bins"."""
     table, _, name = place.rpartition(".")
     types = TABLES["privacy" if table == NOISE else table]
     return next(filter(None, (keys_of(kind).get(name) for kind in types)), Key())

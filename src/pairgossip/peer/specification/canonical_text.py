@@ -1,7 +1,7 @@
-"""Canonical texts read back: a signed result holds one, and nothing else of its specification.
+"""Specifications restored from canonical texts, such as those in signed results.
 
-The text is JSON with all defaults filled in. People read TOML, and so do the checks of a
-specification: the text is written as the file that has it, which is then read as any other.
+A canonical text is JSON with all defaults filled in. People read TOML, and so do the checks of a
+specification. So the text is converted to a TOML file, which is then read like any other.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.specification.tables import Algorithm
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_LEFT_TO_SUMS = {"algorithm": ("mixing", "rate"), "learning": ("step",)}
-"""Keys that canonical texts of sums hold and files of sums must not."""
+_REFUSED_KEYS = {"algorithm": ("mixing", "rate"), "learning": ("step",)}
+"""Keys that a canonical text of sums has, and that are refused in a file."""
 _NO_VALUE = "The specification holds a value that no file has."
 
 
 def restore_spec(text: str) -> Spec:
-    """Make a specification of its canonical text; raise `InputError` if it is not a sound one."""
+    """Return the specification with this canonical text; raise `InputError` if it is invalid."""
     spec = parse_spec(write_toml(text))
     if spec.text != text:
         raise InputError("The specification is not in its canonical form.")
@@ -34,7 +34,7 @@ def restore_spec(text: str) -> Spec:
 
 
 def write_toml(text: str) -> str:
-    """Write a canonical text as the file that has it."""
+    """Return a TOML file with this canonical text."""
     table = read_table(text)
     if table is None:
         raise InputError("The specification cannot be read.")
@@ -45,7 +45,7 @@ def write_toml(text: str) -> str:
 
 
 def format_toml(table: Mapping[str, Any]) -> str:
-    """Write values, lists and tables of these as TOML."""
+    """Return values, lists, and tables of these as TOML."""
     tables = {name: part for name, part in table.items() if isinstance(part, Mapping)}
     lines = [_write_entry(name, one) for name, one in table.items() if name not in tables]
     for name, part in tables.items():
@@ -54,7 +54,7 @@ def format_toml(table: Mapping[str, Any]) -> str:
 
 
 def decode_spec(text: str) -> Spec:
-    """Read a canonical text as it is: earlier versions may have allowed what is refused now."""
+    """Decode a canonical text without checks, as earlier versions allowed more than this one."""
     try:
         table = msgspec.json.decode(text, type=dict[str, Any])
         algorithm = msgspec.convert(table.get("algorithm", {}), Algorithm)
@@ -64,9 +64,9 @@ def decode_spec(text: str) -> Spec:
 
 
 def find_positive_class(text: str) -> str | float | None:
-    """Return the class that high scores speak for, by a canonical text.
+    """Return the positive class, which high scores indicate, of a canonical text.
 
-    None where there are not two classes, or the text cannot be read.
+    None if there are not two classes, or the text cannot be read.
     """
     try:
         spec = decode_spec(text)
@@ -84,13 +84,13 @@ def _leave_out_defaults(table: dict[str, Any]) -> dict[str, Any]:
     noise, ranges = table.pop(NOISE, None), table.get("ranges")
     if noise:
         table["privacy"] = noise
-    if table.get("classes") is not None:  # they tell the range of the label, and its classes
+    if table.get("classes") is not None:  # the label's range and classes follow from them
         for part in (ranges, table.get("privacy")):
             if isinstance(part, dict):
                 part.pop(table.get("label") if part is ranges else "classes", None)
     algorithm = table.get("algorithm")
     if isinstance(algorithm, dict) and algorithm.get("name") == SUMS:
-        for name, keys in _LEFT_TO_SUMS.items():
+        for name, keys in _REFUSED_KEYS.items():
             if isinstance(own := table.get(name), dict):
                 for key in keys:
                     own.pop(key, None)
@@ -133,7 +133,7 @@ def _quote_key(name: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote text; characters that control how text is shown are spelled out."""
+    """Return text in quotes, with escapes for all characters that cannot be printed."""
     letters = []
     for letter in text:
         if letter in '"\\':

@@ -1,4 +1,4 @@
-"""Checks of a specification, each with its sentence."""
+"""Checks of a specification, each with its error message."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.kinds import ReportsSpec, RowsSpec
 
 FACTORS = {"by": "groups", "within": "strata", "weight": "weights"}
-"""Keys that name a column by which rows are counted apart, and those that list its values."""
+"""Keys for a column by which rows are counted separately, and the keys for its values."""
 _LARGEST_BOUND = 1e60
-"""Largest absolute bound of a range; beyond it sums of squares could leave the floating range."""
+"""Largest absolute bound of a range; a larger one is refused, as sums of squares could overflow."""
 _LEAST_WEIGHT = 1e-6
-"""Smallest weight of a link; the largest is one over it."""
+"""Least weight of a link; the largest is its inverse, and others are refused."""
 _MOST_WEIGHT = 16
-"""Largest number of times that a row may count."""
+"""Largest number of times that a row may count; larger ones are refused."""
 _EXAMPLES = {
     "by": 'by = "sex" with groups = ["f", "m"]',
     "within": 'within = "ward" with strata = ["a", "b"]',
     "weight": 'weight = "times" with weights = [1, 2, 4]',
 }
 
-_KINDS = {
+_TYPE_NAMES = {
     "str": "text in quotes",
     "float": "a number",
     "int": "a whole number",
@@ -44,14 +44,14 @@ _KINDS = {
     "object": "a table",
     "bool": "true or false",
 }
-_COMPLAINT = re.compile(r"Expected `([a-z]+)[^`]*`.*? got `(\w+)`")
+_WRONG_TYPE = re.compile(r"Expected `([a-z]+)[^`]*`.*? got `(\w+)`")
 _MISSING = re.compile(r"missing required field `(\w+)`")
-_BOUND = re.compile(r"Expected `(int|float)` [<>]")
+_OUT_OF_BOUNDS = re.compile(r"Expected `(int|float)` [<>]")
 _PLACE = re.compile(r"at `\$\.?([\w.]*)")
 
 
 def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection[str]]) -> None:
-    """Refuse unknown keys, and name those that are missing."""
+    """Refuse unknown keys, missing keys, and invalid values of the top-level keys."""
     for name, keys in keys_by_table.items():
         part = table if not name else table.get(name, {})
         for key in part if isinstance(part, Mapping) else ():
@@ -82,7 +82,7 @@ def check_table(table: Mapping[str, Any], keys_by_table: Mapping[str, Collection
 
 
 def _check_links(links: Any) -> None:
-    """Refuse links that are not of two members, or whose weights are no positive numbers."""
+    """Refuse links that do not name two members, and weights beyond their bounds."""
     if not isinstance(links, Mapping):
         raise InputError('links must be a table of weights, as in links = {"ann bob" = 2.5}.')
     seen = set[str]()
@@ -107,9 +107,9 @@ def _check_links(links: Any) -> None:
 def check_link_names(
     links: Collection[str], members: Iterable[str], neighbors: Iterable[str]
 ) -> None:
-    """Raise `InputError` if links have a name that none of the members has, or are not there.
+    """Raise `InputError` for links of unknown members, or of members that are not neighbors.
 
-    ``neighbors`` holds all links that there are, or may be, by their names.
+    ``neighbors`` has the names of all links that exist, or may exist.
     """
     if strangers := {name for link in links for name in link.split()}.difference(members):
         raise InputError(
@@ -133,7 +133,7 @@ def wrong_kind(
     table: Any = None,
     find_key: Callable[[str], Key] = lambda _: Key(),
 ) -> InputError:
-    """Build the sentence for a value of the wrong kind, or beyond its bounds, in a table."""
+    """Return the error for a value in a table that has the wrong type, or is beyond its bounds."""
     text = str(problem)
     place = _PLACE.search(text)
     key = place[1] if place else ""
@@ -141,20 +141,20 @@ def wrong_kind(
     missing = _MISSING.search(text)
     if missing:
         return InputError(f"{f'{shown}.' if key else ''}{missing[1]} is missing: add it.")
-    if _BOUND.match(text):
+    if _OUT_OF_BOUNDS.match(text):
         number = reduce(lambda part, name: part[name], key.split("."), table or {})
         if not isinstance(number, float) and not (isinstance(number, int) and abs(number) < 2**63):
             return InputError(f"{shown} is a whole number beyond 64 bits: give another.")
         return InputError(f"{shown} is {number}: {find_key(key).refusal}")
-    kinds = _COMPLAINT.search(text)
+    kinds = _WRONG_TYPE.search(text)
     if kinds is None:
         return InputError(f"{shown} is not as it must be: {text.partition(' - ')[0]}.")
-    expected, got = (_KINDS.get(kind, kind) for kind in kinds.groups())
+    expected, got = (_TYPE_NAMES.get(kind, kind) for kind in kinds.groups())
     return InputError(f"{shown} must be {expected}, but it is {got}.")
 
 
 def _misplaced(key: str, table: str) -> InputError:
-    """Build the sentence for a key that the line [table] above it has swallowed."""
+    """Return the error for a top-level key that stands below the line [table]."""
     return InputError(f"{key} stands under [{table}]: move it above all tables.")
 
 
@@ -184,7 +184,7 @@ def _check_columns(columns: Any, label: Any) -> None:
 
 
 def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
-    """Refuse classes that are not two or more words for the values of a label."""
+    """Refuse classes that are not two or more distinct words for the values of a label."""
     if not _are_words(classes):
         raise InputError('classes must be a list of words, as in classes = ["no", "yes"].')
     label, privacy = table.get("label"), table.get("privacy")
@@ -200,7 +200,7 @@ def _check_names(classes: Any, table: Mapping[str, Any]) -> None:
 
 
 def _check_words(key: str, words: list[str]) -> None:
-    """Refuse words that are repeated, empty or surrounded by blanks, and single ones."""
+    """Refuse words that are repeated, empty or surrounded by blanks, and fewer than two words."""
     if len(words) < 2:
         raise InputError(f"{key} must list two words or more, all that there may be.")
     if (repeated := _find_repeated(words)) is not None:
@@ -221,7 +221,7 @@ def _check_whole(whole: Any, columns: list[str]) -> None:
 
 
 def _check_factor(key: str, listed: str, table: Mapping[str, Any]) -> None:
-    """Refuse a column by which rows are counted apart without a list of its values."""
+    """Refuse a column of groups, strata or weights without a valid list of its values."""
     name, values = table.get(key), table.get(listed)
     if name is None and values is None:
         return
@@ -298,7 +298,7 @@ def _check_range(name: str, bounds: Any) -> None:
 
 
 def check_measure(spec: Spec) -> None:
-    """Refuse columns and a target that are not those of the kernel or loss."""
+    """Refuse columns, classes and a target that do not fit the kernel or loss."""
     what = f"kernel '{spec.kernel}'" if spec.loss is None else f"loss '{spec.loss}'"
     columns = spec.measure.columns or ("features...",)
     needs_label = columns[-1] in ("label", "cluster")
@@ -326,7 +326,7 @@ def check_measure(spec: Spec) -> None:
 
 
 def check_exchange(spec: RowsSpec) -> None:
-    """Refuse a way to exchange rows, or reports of them, that does not exist."""
+    """Refuse an invalid target, mixing or step of a run in which rows or reports travel."""
     if spec.target == "u" and spec.members is None:
         raise InputError(
             'target = "u" needs members: say how many rows all members have together, '
@@ -340,7 +340,7 @@ def check_exchange(spec: RowsSpec) -> None:
 
 
 def check_privacy(spec: ReportsSpec) -> None:
-    """Raise `InputError` for an invalid mechanism, or a measure that its reports cannot give."""
+    """Raise `InputError` for an invalid mechanism, or a measure that reports cannot give."""
     privacy = spec.privacy
     if spec.learning is not None and isinstance(spec.learning.step, str):
         raise InputError(

@@ -1,6 +1,6 @@
-"""How two specifications differ, in sentences.
+"""The differences between two specifications, in sentences.
 
-The other's text comes from a neighbor: it is read with care, and shown escaped and cut.
+The other text comes from a neighbor, so it is not trusted: it is shown escaped and truncated.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 NOISE = "noise"
-"""How the canonical text calls the table [privacy] where sums are asked for."""
+"""The name in canonical texts of the table [privacy] of a run on sums."""
 _MOST_SHOWN = 20
-"""Differences that are listed; the rest are counted."""
+"""Largest number of differences to list; further ones are counted."""
 _LONGEST_SHOWN = 60
-"""Characters of a value that is quoted; the rest is left out."""
+"""Largest number of characters to quote of a key or value; the rest is left out."""
 
 
 def differences(mine: str, theirs: str) -> list[str]:
-    """Compare two canonical texts: one sentence for every key in which they differ."""
+    """Return one sentence for every key in which two canonical texts differ."""
     other = read_table(theirs)
     if other is None:
         return ["Their specification cannot be read."]
@@ -27,7 +27,7 @@ def differences(mine: str, theirs: str) -> list[str]:
         f"{_shorten(json.dumps(key)[1:-1])} is {_format(ours.get(key))} here "
         f"but {_format(others.get(key))} there."
         for key in sorted(ours.keys() | others.keys())
-        # Null is as good as absent; true is not 1.
+        # Null means the same as absent; true is not 1.
         if (type(ours.get(key)), ours.get(key)) != (type(others.get(key)), others.get(key))
     ]
     if (more := len(sentences) - _MOST_SHOWN) > 0:
@@ -36,7 +36,7 @@ def differences(mine: str, theirs: str) -> list[str]:
 
 
 def read_table(text: str) -> dict[str, Any] | None:
-    """Return the table that a canonical text is; None if it cannot be read."""
+    """Return the table of a canonical text; None if it cannot be read."""
     try:
         table = json.loads(text)
     except (ValueError, RecursionError):
@@ -45,7 +45,7 @@ def read_table(text: str) -> dict[str, Any] | None:
 
 
 def _entries(table: dict[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Name every entry by its path; tables lie two deep in a specification."""
+    """Yield every entry with its path; only two levels of tables are opened."""
     for name, value in table.items():
         key = "privacy" if not prefix and name == NOISE and value is not None else name
         if isinstance(value, dict) and depth < 2:
@@ -64,6 +64,6 @@ def _format(value: Any) -> str:
 
 
 def _shorten(escaped: str) -> str:
-    """Cut JSON text, whose escapes leave nothing but delete for a terminal to obey."""
+    """Truncate JSON text; delete is the only control character that JSON does not escape."""
     plain = escaped.replace("\x7f", "?")
     return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..."

@@ -1,4 +1,4 @@
-"""Sentences about the data that leave a member's machine, said before any do."""
+"""Sentences about the data that will leave a member's machine, shown before any does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def describe_rows(spec: Spec) -> list[str]:
-    """Say what leaves a member's machine where rows travel."""
+    """Describe what leaves a member's machine if rows travel."""
     return [
         "Your rows travel from member to member, signed and as they are: "
         f"{_name_observed(spec)} of every row.",
@@ -27,7 +27,7 @@ def describe_rows(spec: Spec) -> list[str]:
 
 
 def describe_reports(spec: ReportsSpec) -> list[str]:
-    """Say what leaves a member's machine where reports of rows travel."""
+    """Describe what leaves a member's machine if reports of rows travel."""
     return [
         "Reports of your rows travel from member to member, not the rows: "
         f"{_name_observed(spec)} of every row, randomized once with epsilon "
@@ -39,7 +39,7 @@ def describe_reports(spec: ReportsSpec) -> list[str]:
 
 
 def describe_counts(spec: CountsSpec) -> list[str]:
-    """Say what leaves a member's machine where rows are counted."""
+    """Describe what leaves a member's machine if rows are counted."""
     from pairgossip.peer.sums.statistics import cells_of
 
     cells, least = cells_of(spec), spec.algorithm.least_cell or 1
@@ -62,13 +62,13 @@ def describe_counts(spec: CountsSpec) -> list[str]:
 
 
 def describe_blocks(spec: CountsSpec) -> list[str]:
-    """Say what is promised where no noise is added."""
+    """Describe the promise of counts without noise."""
     least = spec.algorithm.least_cell or 1
     return [f"The promise, with k = {least}: {PROMISE}" if least > 1 else _TWO_SUMS]
 
 
 def describe_noise(spec: NoisySpec) -> list[str]:
-    """Say what noise promises, and what it takes."""
+    """Describe the promise of noise, and the rows that an interval takes."""
     from pairgossip.counts.noisy import rows_for_interval
     from pairgossip.peer.sums.statistics import cells_of, noise_law
 
@@ -89,7 +89,7 @@ def describe_noise(spec: NoisySpec) -> list[str]:
 
 
 def describe_model(spec: ModelSpec) -> list[str]:
-    """Say what leaves a member's machine where a model is learned from sums."""
+    """Describe what leaves a member's machine if a model is learned from sums."""
     from pairgossip.peer.sums.learning import largest_sketch, margin_of, most_words
 
     phi = margin_of(spec)
@@ -113,7 +113,7 @@ def _name_observed(spec: Spec) -> str:
 
 
 def _describe_sites(spec: Spec) -> list[str]:
-    """Say what members learn of each site where sites are compared."""
+    """Describe what members learn about each site if sites are compared."""
     if not spec.heterogeneity:
         return []
     from pairgossip.agreement.sums import FEWEST_SITES
@@ -135,7 +135,7 @@ def _describe_sites(spec: Spec) -> list[str]:
 
 
 def _describe_report_interval(spec: ReportsSpec) -> list[str]:
-    """Say for how few reports there is no interval."""
+    """Describe the least number of reports for an interval, if it is large."""
     from pairgossip.privacy.moments import rows_for_interval
 
     least = rows_for_interval(spec.mechanism)
@@ -148,14 +148,14 @@ def _describe_report_interval(spec: ReportsSpec) -> list[str]:
 
 
 _ASSUMED_MEMBERS = 10
-"""Honest members if the specification names no number; noise hardly depends on it."""
+"""Number of honest members if the specification has none; noise hardly depends on it."""
 _FEW_ROWS = 10
-"""Rows of the smallest run; a limit up to this is not worth a sentence."""
+"""Number of rows of the smallest run; a least number of rows up to this is not mentioned."""
 _TWO_SUMS = "From two sums that differ by your rows alone, everybody could work out yours."
 
 
 def _describe_mask(spec: Spec) -> str:
-    """Say what others learn from a member's contributions, and how exactly its number of rows."""
+    """Describe what others learn from a member's contributions, and about its number of rows."""
     return (
         "Each of your contributions is masked: others learn their sum over all members, and how "
         "many rows you have, rounded down to tens; only all other members together could work out "
@@ -164,7 +164,7 @@ def _describe_mask(spec: Spec) -> str:
 
 
 def _name_parts(spec: Spec, cells: Layout) -> str:
-    """Name the parts of the rows that are counted apart."""
+    """Name the parts of the rows that are counted separately."""
     if not spec.factors:
         return "every class"
     names = spec.observed[-len(cells.tables[0].factors) :]

@@ -1,7 +1,7 @@
-"""What is said beside a key of a specification: its bounds, whom it is for, how it is written.
+"""Declarations of the keys of a specification: their runs, refusals and canonical forms.
 
-A key is declared once, in its table. Its type and bounds are msgspec's. A `Key` in its annotation
-says the rest: which runs have it, what refuses it elsewhere, its canonical form, what it discloses.
+A key is declared once, in its table. msgspec has its type and bounds. A `Key` in its annotation has
+the rest: the runs that take it, its refusal in others, its canonical form, and what it discloses.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from msgspec.structs import fields, replace
 from pairgossip.errors import InputError
 
 EXCHANGE, SUMS = "exchange", "sums"
-"""Algorithms: rows pass from member to member, or nothing but sums over all rows becomes known."""
+"""Algorithms: rows pass from member to member, or only sums over all rows become known."""
 KERNEL, LOSS = "kernel", "loss"
-"""Measures: a statistic, or a model that is learned."""
+"""Measures: a statistic, or a model to learn."""
 
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""TOML may hold whole numbers so long that Python neither prints them nor makes floats of them."""
+"""A whole number of 64 bits; Python cannot print or convert every longer one that TOML allows."""
 Count = Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)]
 Positive = Annotated[float, msgspec.Meta(gt=0, le=math.nextafter(math.inf, 0))]
 
@@ -32,33 +32,33 @@ _FOR = {
     KERNEL: "a kernel, whose columns have cells",
     LOSS: "a loss",
 }
-"""How a sentence calls the runs that alone have a key."""
+"""Names in error messages of the runs that have a key."""
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file; a key it does not know is an error."""
+    """A table of the file; an unknown key is an error."""
 
 
 class Key(NamedTuple):
-    """What is said beside a key, but its type and its bounds."""
+    """The declaration of a key, except for its type and bounds."""
 
     algorithm: str = ""
-    """The only algorithm that has it; empty for both."""
+    """The only algorithm that has the key; empty for both."""
     measure: str = ""
-    """The only measure that has it; empty for both."""
+    """The only measure that has the key; empty for both."""
     elsewhere: Mapping[str, str] = {}
-    """By algorithm or measure, what refuses it there in place of the usual words."""
+    """The refusals that replace the usual one, by algorithm or measure."""
     refusal: str = "give a finite number > 0."
-    """What to do about a number beyond the bounds."""
+    """The advice for a number beyond the bounds."""
     canonical: Callable[[Any], Any] | None = None
-    """Returns the one way in which a value is written; None if as it is given."""
-    beside_noise: str = ""
-    """What refuses it where noise is added; empty if nothing does."""
+    """The function that returns a value's canonical form; None if every value is canonical."""
+    noise_refusal: str = ""
+    """The refusal where noise is added; empty if the key is allowed there."""
     discloses: str = ""
-    """What it lets leave a member's machine, a sentence with {} for the value."""
+    """A sentence on what leaves a member's machine because of the key; {} stands for the value."""
 
     def refuse(self, place: str, algorithm: str, measure: str) -> None:
-        """Raise `InputError` in a run of this algorithm and measure, unless it has the key."""
+        """Raise `InputError` if a run of this algorithm and measure does not have the key."""
         for only, here in ((self.algorithm, algorithm), (self.measure, measure)):
             if only and here and only != here:
                 usual = f"is for {_FOR[only]}: remove it."
@@ -67,7 +67,7 @@ class Key(NamedTuple):
 
 @cache
 def keys_of(table: type[msgspec.Struct]) -> dict[str, Key]:
-    """Return what is said beside the keys of a table."""
+    """Return the declarations of the keys of a table."""
     return {one.name: next(_find_keys(one.type), Key()) for one in fields(table)}
 
 
@@ -81,7 +81,7 @@ _Table = TypeVar("_Table", bound=Strict)
 
 
 def make_canonical(table: _Table) -> _Table:
-    """Write every value of a table the one way."""
+    """Return a table with every value in its canonical form."""
     changes = {}
     for name, key in keys_of(type(table)).items():
         value = getattr(table, name)
@@ -93,32 +93,32 @@ def make_canonical(table: _Table) -> _Table:
     return replace(table, **changes)
 
 
-def refuse_beside_noise(table: Strict, prefix: str = "") -> None:
-    """Raise `InputError` for a key that does not go together with noise."""
+def refuse_with_noise(table: Strict, prefix: str = "") -> None:
+    """Raise `InputError` for a key that is not allowed with noise."""
     for name, key in keys_of(type(table)).items():
         value = getattr(table, name)
         if isinstance(value, Strict):
-            refuse_beside_noise(value, f"{name}.")
-        elif key.beside_noise and value is not None:
-            raise InputError(f"{prefix}{name} and [privacy] {key.beside_noise}: remove one.")
+            refuse_with_noise(value, f"{name}.")
+        elif key.noise_refusal and value is not None:
+            raise InputError(f"{prefix}{name} and [privacy] {key.noise_refusal}: remove one.")
 
 
 def disclosures(table: Strict) -> list[str]:
-    """Say of every key that is given what it lets leave a member's machine."""
-    given = ((key, getattr(table, name)) for name, key in keys_of(type(table)).items())
-    return [key.discloses.format(value) for key, value in given if key.discloses and value]
+    """Return what leaves a member's machine because of each key in the file, in sentences."""
+    values = ((key, getattr(table, name)) for name, key in keys_of(type(table)).items())
+    return [key.discloses.format(value) for key, value in values if key.discloses and value]
 
 
 def or_none(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the canonical form of a key for which nothing is as good as absent."""
+    """Return a canonical form that writes an empty value as an absent one."""
     return lambda value: make(value) or None
 
 
 def sort_values(values: Iterable[Any]) -> tuple[Any, ...]:
-    """Return different values in their order."""
+    """Return the distinct values in ascending order."""
     return tuple(sorted(set(values)))
 
 
 def sort_numbers(numbers: Iterable[float]) -> tuple[float, ...]:
-    """Return different numbers in their order, none of them minus zero."""
+    """Return the distinct numbers in ascending order, with 0 for minus zero."""
     return sort_values(one + 0.0 for one in numbers)

@@ -1,7 +1,7 @@
-"""The kinds of run, each a type of specification, which answers what depends on the kind.
+"""The kinds of run, each a type of specification with everything that depends on the kind.
 
-Nothing of sums or of privacy is loaded before a run of that kind is asked, so that a device whose
-rows travel holds little in memory.
+Code for sums and privacy is imported only when such a run needs it, so that a device whose rows
+travel needs little memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pairgossip.peer.specification.checks import (
     check_measure,
     check_privacy,
 )
-from pairgossip.peer.specification.keys import SUMS, refuse_beside_noise
+from pairgossip.peer.specification.keys import SUMS, refuse_with_noise
 from pairgossip.peer.specification.tables import Privacy, SumsNoise
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 _Kind = TypeVar("_Kind", bound=Spec)
 _DEFAULT_ROUNDS = 100
-"""Largest number of sums that a model is learned from, if the file does not say."""
+"""Default of the largest number of sums that a model is learned from."""
 _LEAST_CELL = 3
-"""Least number of rows that is counted if the file does not say."""
+"""Default of the least number of rows to count in a block."""
 
 
 def kind_of(table: Mapping[str, Any], algorithm: str | None) -> type[Spec]:
-    """Return the kind of run that the keys of a specification ask for."""
+    """Return the kind of run of a specification, by its keys and algorithm."""
     if algorithm != SUMS:
         return RowsSpec if table.get("privacy") is None else ReportsSpec
     if table.get("kernel") is None:
@@ -48,7 +48,7 @@ class RowsSpec(Spec, frozen=True):
     """Rows travel from member to member."""
 
     def check(self) -> None:
-        """Raise `InputError` for values that make no run of this kind."""
+        """Raise `InputError` for values that a run of this kind cannot have."""
         check_measure(self)
         check_exchange(self)
 
@@ -59,20 +59,20 @@ class RowsSpec(Spec, frozen=True):
         return replace(super().complete(), algorithm=replace(self.algorithm, mixing="weighted"))
 
     def leaves(self) -> list[str]:
-        """Say in sentences what a run sends from a member's machine, and what others learn."""
+        """Return sentences on what leaves a member's machine, and on what others learn."""
         from pairgossip.peer.specification.disclosure import describe_rows
 
         return describe_rows(self)
 
 
 class ReportsSpec(RowsSpec, frozen=True, kw_only=True):
-    """Reports of rows travel from member to member, each drawn at random once."""
+    """Reports of rows travel from member to member; each is drawn at random, once."""
 
     privacy: Privacy
     is_private: ClassVar[bool] = True
 
     def check(self) -> None:
-        """Raise `InputError` for values that make no run of this kind."""
+        """Raise `InputError` for values that a run of this kind cannot have."""
         super().check()
         check_privacy(self)
 
@@ -92,19 +92,19 @@ class ReportsSpec(RowsSpec, frozen=True, kw_only=True):
         return replace(super().complete(), privacy=privacy)
 
     def leaves(self) -> list[str]:
-        """Say in sentences what a run sends from a member's machine, and what others learn."""
+        """Return sentences on what leaves a member's machine, and on what others learn."""
         from pairgossip.peer.specification.disclosure import describe_reports
 
         return describe_reports(self)
 
     @property
     def guarantee(self) -> str:
-        """What is promised about every row, in one sentence."""
+        """The promise about every row, in one sentence."""
         return self.mechanism.guarantee()
 
     @property
     def mechanism(self) -> RandomizedResponse:
-        """How every row is reported."""
+        """The randomized response for every row."""
         from pairgossip.peer.specification.mechanism import mechanism_of
 
         return mechanism_of(self)
@@ -123,17 +123,17 @@ class ReportsSpec(RowsSpec, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Between which numbers the entries of a record lie: whole numbers, one for each column."""
+        """The least and the largest value of each entry of a record, which are whole numbers."""
         return tuple((float(low), float(high)) for low, high in self.mechanism.report_limits)
 
 
 class _SumsSpec(Spec, frozen=True):
-    """Nothing but sums over all members' rows becomes known."""
+    """Only sums over all members' rows become known."""
 
     is_sums: ClassVar[bool] = True
 
     def check(self) -> None:
-        """Raise `InputError` for values that make no run of this kind."""
+        """Raise `InputError` for values that a run of this kind cannot have."""
         from pairgossip.peer.specification.sums_checks import check_sums
 
         check_measure(self)
@@ -141,11 +141,11 @@ class _SumsSpec(Spec, frozen=True):
 
     @property
     def least_members(self) -> int:
-        """Among how many members at least anybody contributes; operators may ask for more."""
+        """The least number of members of a run; an operator may require more."""
         return max(LEAST_MEMBERS, self.least_sites)
 
     def check_rows(self, rows: FloatArray) -> None:
-        """Raise `InputError` for rows, as measured, that cannot be contributed."""
+        """Raise `InputError` for rows that cannot be contributed; their columns are `measured`."""
         from pairgossip.peer.sums.labels import check_labels
 
         if self.label is not None:
@@ -157,48 +157,48 @@ class CountsSpec(_SumsSpec, frozen=True):
     """A statistic is read from counts of rows in cells."""
 
     def check(self) -> None:
-        """Raise `InputError` for values that make no run of this kind."""
+        """Raise `InputError` for values that a run of this kind cannot have."""
         from pairgossip.peer.specification.sums_checks import check_statistic
 
         super().check()
         check_statistic(self)
 
     def check_protection(self) -> None:
-        """Raise `InputError` for counts that tell about single rows."""
+        """Raise `InputError` for counts that reveal single rows."""
         from pairgossip.peer.specification.sums_checks import check_blocks
 
         check_blocks(self)
 
     def describe_protection(self) -> list[str]:
-        """Say how counts are kept from telling about single rows."""
+        """Describe the rule that keeps counts from revealing single rows."""
         from pairgossip.peer.specification.disclosure import describe_blocks
 
         return describe_blocks(self)
 
     def with_defaults(self) -> Spec:
-        """Count blocks unless the file says otherwise; version 0.2 counted cells as they are."""
+        """Count rows in blocks by default; version 0.2 counted cells as they are."""
         least = self.algorithm.least_cell
         least = _LEAST_CELL if least is None else least
         return replace(self, algorithm=replace(self.algorithm, least_cell=least))
 
     def leaves(self) -> list[str]:
-        """Say in sentences what a run sends from a member's machine, and what others learn."""
+        """Return sentences on what leaves a member's machine, and on what others learn."""
         from pairgossip.peer.specification.disclosure import describe_counts
 
         return describe_counts(self)
 
     @property
     def least_sites(self) -> int:
-        """Among how many members at least rows are counted in blocks; 0 without blocks."""
+        """The least number of members that count rows in blocks; 0 without blocks."""
         return LEAST_SITES if (self.algorithm.least_cell or 1) > 1 else 0
 
     def with_blocks(self, least_cell: int) -> CountsSpec:
-        """Return the same without noise, with at least so many rows in a block."""
+        """Return the same run without noise, in blocks of this least number of rows."""
         algorithm = replace(self.algorithm, least_cell=least_cell)
         return self._as_kind(CountsSpec, algorithm=algorithm, noise=None)
 
     def with_noise(self, noise: SumsNoise) -> NoisySpec:
-        """Return the same with noise, which takes fewer cells than a report."""
+        """Return the same run with noise, and without a report, which needs exact counts."""
         algorithm = replace(self.algorithm, least_cell=None)
         plain = {"algorithm": algorithm, "report": None, "thresholds": None}
         return self._as_kind(NoisySpec, noise=noise, **plain)
@@ -208,14 +208,14 @@ class CountsSpec(_SumsSpec, frozen=True):
 
     @property
     def question(self) -> OrderQuestion | None:
-        """The statistic of order that sums are asked for; None for a kernel."""
+        """The order statistic to read from sums; None for a kernel."""
         from pairgossip.counts.layouts import find_order_question
 
         return find_order_question(str(self.kernel))
 
     @property
     def measure(self) -> Kernel | Combination | Loss | GeneralLoss:
-        """The kernel itself, or the model of the columns of a statistic of order."""
+        """The kernel itself, or a kernel with the columns of the order statistic."""
         return as_kernel(self.kernel) if self.question is None else self.question.column_model
 
     @property
@@ -230,20 +230,20 @@ class NoisySpec(CountsSpec, frozen=True, kw_only=True):
     has_noise: ClassVar[bool] = True
 
     def check_protection(self) -> None:
-        """Raise `InputError` for noise that hides nothing, or goes with nothing else."""
+        """Raise `InputError` for an invalid epsilon, and for keys or cells that noise excludes."""
         from pairgossip.peer.specification.sums_checks import check_noise
 
-        refuse_beside_noise(self)
+        refuse_with_noise(self)
         check_noise(self)
 
     def describe_protection(self) -> list[str]:
-        """Say how noise keeps counts from telling about single rows."""
+        """Describe the noise that keeps counts from revealing single rows."""
         from pairgossip.peer.specification.disclosure import describe_noise
 
         return describe_noise(self)
 
     def with_defaults(self) -> Spec:
-        """Cells are counted as they are, but for the noise."""
+        """Keep cells instead of blocks, as noise hides the rows in them."""
         return self
 
 
@@ -251,7 +251,7 @@ class ModelSpec(_SumsSpec, frozen=True):
     """A model is learned from sums over rows."""
 
     def check(self) -> None:
-        """Raise `InputError` for values that make no run of this kind."""
+        """Raise `InputError` for values that a run of this kind cannot have."""
         from pairgossip.peer.specification.sums_checks import check_loss
 
         super().check()
@@ -263,7 +263,7 @@ class ModelSpec(_SumsSpec, frozen=True):
         return replace(super().complete(), algorithm=replace(self.algorithm, rounds=rounds))
 
     def leaves(self) -> list[str]:
-        """Say in sentences what a run sends from a member's machine, and what others learn."""
+        """Return sentences on what leaves a member's machine, and on what others learn."""
         from pairgossip.peer.specification.disclosure import describe_model
 
         return describe_model(self)

@@ -1,4 +1,4 @@
-"""The local update of a row, as a specification asks for it."""
+"""The local update of a row, by the specification of its run."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from pairgossip.peer.specification.spec import Spec
 
 
 def rule_for(spec: Spec, degree: float, rows: int, evicted_rows: int = 0) -> Rule:
-    """Make the local update of a row, for a peer with this number of neighbors and rows.
+    """Return the local update of a row, for a peer with this number of neighbors and rows.
 
-    Where links have weights, ``degree`` is the sum of its own. A row's weight is one over how often
-    it is picked while a link of weight 1 rings once.
+    If links have weights, ``degree`` is the sum over the peer's links. A row's weight is one over
+    the expected number of times that it is picked while a link of weight 1 rings once.
     """
-    picked = (degree or 1) / rows * picks_per_exchange(rows)
+    picks = (degree or 1) / rows * picks_per_exchange(rows)
     if spec.learning is not None:
         loss = as_loss(spec.loss)
         proximal, dimension = spec.learning.proximal, loss.dimension(len(spec.observed))
         if isinstance(spec.learning.step, str):
             scale = adaptive().scale
-            return AdaptiveAveraging(loss, dimension, proximal.map_in_metric, scale, 1.0 / picked)
+            return AdaptiveAveraging(loss, dimension, proximal.map_in_metric, scale, 1.0 / picks)
         return DualAveraging(
             loss=loss,
             dimension=dimension,
             prox=proximal.map,
             gamma=inverse_sqrt(spec.learning.step),
-            probability=picked,
+            probability=picks,
             debiased=spec.debiased,
         )
     kernel, scale = as_kernel(spec.kernel), 1.0
@@ -44,4 +44,4 @@ def rule_for(spec: Spec, degree: float, rows: int, evicted_rows: int = 0) -> Rul
     debiased = spec.debiased
     if spec.algorithm.mixing == "paper":
         return PaperMixing(kernel, scale, counts_own, debiased)
-    return WeightedMixing(kernel, scale, counts_own, debiased, weight=1.0 / picked)
+    return WeightedMixing(kernel, scale, counts_own, debiased, weight=1.0 / picks)

@@ -1,4 +1,4 @@
-"""From a specification with privacy to what peers make and compute of reports."""
+"""The randomized response of a specification, and functions of its reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def debias_measure(spec: ReportsSpec) -> DebiasedKernel | DebiasedLoss:
 
 
 def declared(spec: ReportsSpec) -> Declared:
-    """Return a specification's mechanism as a ledger knows it: whatever is computed with it."""
+    """Return a specification's mechanism for a ledger; it does not depend on the kernel or loss."""
     mechanism = mechanism_of(spec)
     code_of = {mark: float(code) for code, mark in enumerate(_class_marks(spec))}
 
@@ -52,19 +52,19 @@ def declared(spec: ReportsSpec) -> Declared:
 
 
 def ledger_rows(rows: Sequence[Row], spec: Spec) -> Sequence[Row]:
-    """Return rows as a ledger knows them: a class is known by its word, not by its place.
+    """Return rows for a ledger, with a number for each class that depends on its word alone.
 
-    Otherwise a row would be another observation once classes are declared in another order, and
-    would be reported anew beyond its budget.
+    With the place of its word instead, a row would be another observation once classes are declared
+    in another order, and would be reported again beyond its budget.
     """
     marks = _class_marks(spec)
     return [(*row[:-1], marks[int(row[-1])]) for row in rows] if marks else rows
 
 
 def _class_marks(spec: Spec) -> list[float]:
-    """Return a number for every class that depends on its word alone; none without classes.
+    """Return a number for every class that depends on its word alone; no numbers without classes.
 
-    Words that are numbers stand for these: a specification without classes reads them so.
+    If all words are numbers, these are used, as in a specification without classes.
     """
     words = spec.classes or ()
     numbers = [number for number in map(parse_number, words) if number is not None]
@@ -73,7 +73,7 @@ def _class_marks(spec: Spec) -> list[float]:
     return [float(int.from_bytes(hashlib.sha256(word.encode()).digest()[:6])) for word in words]
 
 
-# Making these is work, which is not repeated at every look at a specification.
+# These take long to make, and are needed often.
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""The promises about tables of counts, word for word as SECURITY.md and the guide have them."""
+"""The promises about tables of counts, in the same words as in SECURITY.md and the guide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROMISE = (
     f"kept. {_COLUMNS} Members of two studies with the same rows can subtract. Only the noise "
     "option bounds what is learned about one person."
 )
-"""k is ``algorithm.least_cell`` of the agreed text."""
+"""The promise of a study; k is ``algorithm.least_cell`` of the agreed text."""
 FILE_PROMISE = (
     "This file tells how many of this site's rows, never fewer than k per class and group, are "
     "counted in the blocks of a public tree. Nothing is masked: who has the file sees this site's "
@@ -30,4 +30,4 @@ FILE_PROMISE = (
     f"when rows are erased. {_COLUMNS} Who has two files of the same rows can subtract. Nothing "
     "bounds what is learned about one person."
 )
-"""The same of a file that is mailed; k is its least number of rows in a block."""
+"""The promise of a file to mail; k is its least number of rows in a block."""

@@ -1,7 +1,7 @@
 """Specifications read from strict TOML files, or from their canonical texts.
 
-Two files that mean the same have the same canonical text, whatever their order, spelling of
-numbers and defaults left out; peers compare its hash. Where two differ, `differences` says how.
+Files with the same meaning have the same canonical text, for any order of keys, form of numbers
+and choice of defaults to leave out. Peers compare its hash; `differences` describes differences.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from pairgossip.peer.specification.kinds import kind_of
 from pairgossip.peer.specification.tables import Privacy, SumsNoise
 
 LARGEST_TEXT = 60_000
-"""Characters of a canonical text, which travels in every hello; a longer one is refused."""
+"""Largest number of characters of a canonical text, part of every hello; more are refused."""
 
 
 def read_spec(path: str | PathLike[str]) -> Spec:
-    """Read a specification, or say in one sentence what is wrong with it."""
+    """Read a specification from a file; raise `InputError` if it is invalid."""
     file = Path(path)
     content = read_bytes(file, LARGEST_TOML)
     try:
@@ -48,7 +48,7 @@ def read_spec(path: str | PathLike[str]) -> Spec:
 
 
 def parse_unchecked(text: str) -> Spec:
-    """Make a canonical specification of TOML text, whether or not this version would run it."""
+    """Return a canonical specification of TOML text, without the checks of its kind of run."""
     table = name_kernel(parse_toml(text))
     chosen = choose_algorithm(table)
     privacy, its_type = (NOISE, SumsNoise) if chosen == SUMS else ("privacy", Privacy)
@@ -68,7 +68,7 @@ def parse_unchecked(text: str) -> Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Make a specification of TOML text."""
+    """Return the specification in TOML text; raise `InputError` if it is invalid."""
     spec = parse_unchecked(text).with_defaults()
     spec.check()
     if len(spec.text) > LARGEST_TEXT:

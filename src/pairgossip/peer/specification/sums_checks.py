@@ -1,4 +1,4 @@
-"""Checks of a specification that asks for sums, each with its sentence."""
+"""Checks of a specification for sums, each with its error message."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 _NUMBERS_OF_CELLS = [1 << power for power in range(1, MOST_COLUMN_CELLS.bit_length())]
 _LARGEST_BLOCK = 1000
-"""Largest number of rows that may be the least to be counted."""
+"""Largest value of ``least_cell``, in rows; a larger one is refused."""
 _MOST_WORDS = 1 << 17
-"""How many numbers a contribution may have: a megabyte."""
+"""Largest number of numbers in a contribution, a megabyte; more are refused."""
 _MOST_GRADES = 32
-"""Largest number of values of a label that a model is learned from; more are refused."""
+"""Largest number of values of a label for learning a model; more are refused."""
 _FEWEST_ROUNDS = 3
-"""Sums that learning takes at least; fewer are refused."""
+"""Least number of sums for learning a model; fewer are refused."""
 _LARGEST_WHOLE = (1 << 53) - 1
-"""Beyond it a float cannot be every whole number."""
+"""Largest absolute end of a range of whole numbers; more is refused, as floats skip some there."""
 
 
 def check_sums(spec: Spec) -> None:
-    """Refuse a second sum on better cells, which version 0.2 had."""
+    """Refuse the second sum on better cells that version 0.2 had."""
     if spec.algorithm.refine != 1:
         raise InputError(
             "algorithm.refine is no longer offered, since cells would follow from rows that "
@@ -50,7 +50,7 @@ def check_sums(spec: Spec) -> None:
 
 
 def check_statistic(spec: CountsSpec) -> None:
-    """Refuse what cannot be read from counts."""
+    """Refuse a run whose answer cannot be read from counts."""
     algorithm, asked = spec.algorithm, spec.question
     if asked is None:
         check_kernel(as_kernel(spec.kernel))
@@ -88,7 +88,7 @@ def check_statistic(spec: CountsSpec) -> None:
 
 
 def _check_factors(spec: Spec, *, is_test: bool) -> None:
-    """Refuse rows that are counted apart where nothing is read from that."""
+    """Refuse groups, strata and weights that the kernel or test does not use."""
     for key in FACTORS:
         if getattr(spec, key) is not None and spec.kernel == "distance":
             raise InputError(f"{key} is for a kernel other than 'distance': remove it.")
@@ -97,7 +97,7 @@ def _check_factors(spec: Spec, *, is_test: bool) -> None:
 
 
 def _check_heterogeneity(spec: Spec) -> None:
-    """Refuse to compare sites where their statistic is no logit, or counts are not exact."""
+    """Refuse to compare sites if their statistic is not the AUC."""
     if not spec.heterogeneity:
         return
     if spec.kernel != "auc":
@@ -110,7 +110,7 @@ def _check_heterogeneity(spec: Spec) -> None:
 
 
 def check_blocks(spec: CountsSpec) -> None:
-    """Refuse counts that tell about single rows, where no noise hides them."""
+    """Refuse counts that reveal single rows, as no noise hides them."""
     least = spec.algorithm.least_cell
     if least is not None and not (least == 1 or LEAST_BLOCK <= least <= _LARGEST_BLOCK):
         raise InputError(
@@ -125,7 +125,7 @@ def check_blocks(spec: CountsSpec) -> None:
 
 
 def _check_whole(spec: Spec, names: Sequence[str], cells: Layout) -> None:
-    """Refuse columns of whole numbers that cannot have a cell each, and what that makes useless."""
+    """Refuse whole numbers that cannot have a cell each, and a key ``whole`` without any effect."""
     axes = dict(zip(spec.columns, cells.column_axes, strict=False))
     with_cells = [name for name in names if name in axes]
     if not with_cells:
@@ -157,7 +157,7 @@ def _check_whole_range(name: str, low: float, high: float) -> None:
 
 
 def check_noise(spec: NoisySpec) -> None:
-    """Refuse noise that hides nothing, or counts of which nothing is read through noise."""
+    """Refuse an epsilon beyond its bounds, and counts that cannot be read with noise."""
     if not LEAST_EPSILON <= spec.noise.epsilon <= MOST_EPSILON:
         raise InputError(
             f"privacy.epsilon is {spec.noise.epsilon}: give {LEAST_EPSILON:g} to {MOST_EPSILON:g}."
@@ -166,7 +166,7 @@ def check_noise(spec: NoisySpec) -> None:
 
 
 def check_loss(spec: ModelSpec) -> None:
-    """Refuse what cannot be learned from sums."""
+    """Refuse a model that cannot be learned from sums."""
     algorithm = spec.algorithm
     if algorithm.rounds is not None and algorithm.rounds < _FEWEST_ROUNDS:
         raise InputError(

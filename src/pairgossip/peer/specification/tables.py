@@ -1,4 +1,4 @@
-"""The tables of a specification's file: how members exchange, learn, stop, and hide their rows."""
+"""The tables of a specification's file, for exchanging, learning, stopping and hiding rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pairgossip.peer.specification.keys import (
 
 ADAPTIVE = AdaptiveStep.name
 OR_EXCHANGE = 'or let rows travel with algorithm.name = "exchange"'
-"""The end of sentences about what sums do not tell."""
+"""The last advice in errors about what sums cannot give."""
 _OF_REPORTS = Key(
     EXCHANGE,
     elsewhere={
@@ -38,11 +38,11 @@ def _canonical_step(step: float | str) -> float | str:
 
 
 class Algorithm(Strict, frozen=True):
-    """How members exchange."""
+    """The exchanges between members."""
 
     name: Annotated[str, Key(canonical=canonical)] = EXCHANGE
-    """Whether rows (or reports) pass from member to member, "exchange", or "sums" alone do. A file
-    that names none means sums, where they can tell the answer."""
+    """"exchange" if rows (or reports) pass from member to member, "sums" if only sums do. Without a
+    name, a file means sums if they give the answer."""
     mixing: Annotated[
         str | None,
         Key(
@@ -55,7 +55,7 @@ class Algorithm(Strict, frozen=True):
             },
         ),
     ] = None
-    """How estimates are averaged, "weighted" or "paper"; None with a loss, and with sums."""
+    """The averaging of estimates, "weighted" or "paper"; None with a loss, and with sums."""
     rate: Annotated[
         Positive,
         Key(
@@ -66,33 +66,32 @@ class Algorithm(Strict, frozen=True):
             },
         ),
     ] = 10.0
-    """Exchanges per second and link."""
+    """The number of exchanges per second and link."""
     bins: Annotated[Count | None, Key(SUMS, KERNEL)] = None
-    """How many cells a column has, a power of two; None for 256, or 32 in a table of two; with
-    noise for 32, or 8."""
+    """The number of cells of a column, a power of two. None means 256, or 32 in a table of two
+    columns; with noise it means 32, or 8."""
     least_cell: Annotated[
         Whole | None,
         Key(
             SUMS,
             KERNEL,
-            beside_noise="are two ways to protect rows, blocks of cells or noise",
+            noise_refusal="are two ways to protect rows, blocks of cells or noise",
         ),
     ] = None
-    """Without noise, the least number of rows that is counted: 3 unless given. Rows are counted in
-    blocks of cells then; 1 counts cells as they are."""
+    """The least number of rows to count in a block of cells, 3 by default; 1 counts cells as they
+    are. None with noise, and without counts."""
     refine: Annotated[Whole, Key(SUMS)] = 1
-    """Always 1; version 0.2 had a second sum on better bins, which is refused now."""
+    """Always 1; version 0.2 had a second sum on better cells, which is refused now."""
     rounds: Annotated[Count | None, Key(SUMS, LOSS)] = None
-    """How many sums become known at most."""
+    """The largest number of sums that become known."""
 
 
 class Learning(Strict, frozen=True):
-    """How a model is learned.
+    """The learning of a model.
 
-    Step sizes of the paper's algorithm shrink with the time, whose unit is that in which a link
-    rings once, from the end of the first unit on. A simulation on a graph of m edges counts m times
-    as many exchanges, so there the same step is step / sqrt(m) once m exchanges were made; `train
-    --spec` takes care of that.
+    The step sizes of the paper's algorithm shrink after the first unit of time, in which each link
+    rings once on average. A simulation on a graph of m edges has m exchanges in this unit, so its
+    step size is (step / sqrt(m)) / sqrt(t) after t > m exchanges; `train --spec` sees to that.
     """
 
     step: Annotated[
@@ -104,7 +103,7 @@ class Learning(Strict, frozen=True):
         ),
     ] = ADAPTIVE
     """"adaptive", which needs no tuning, or the first step size of the paper's algorithm, which
-    shrinks with the square root of the time."""
+    shrinks with the square root of time."""
     radius: Positive | None = None
     """The largest norm of a model."""
     l2: Positive | None = None
@@ -120,7 +119,7 @@ class Learning(Strict, frozen=True):
 
 
 class Stop(Strict, frozen=True):
-    """When a peer may say that it is done; running on is always allowed."""
+    """The conditions under which a peer may report that it is done; it may always run on."""
 
     error: Positive | None = None
     """The half-width of the gossip interval, relative to the estimate."""
@@ -137,29 +136,29 @@ class Stop(Strict, frozen=True):
             canonical=or_none(bool),
         ),
     ] = None
-    """Whether a gossip error of a tenth of the sampling error will do."""
+    """Whether a gossip error of a tenth of the sampling error is small enough."""
 
 
 class Privacy(Strict, frozen=True):
-    """How every member reports its rows instead of sending them: by randomized response."""
+    """The randomized response with which members report their rows instead of sending them."""
 
     epsilon: float
     """The privacy budget of one report."""
     bins: Annotated[Whole | tuple[Whole, ...], _OF_REPORTS]
-    """Into how many equal parts the range of each column is cut."""
+    """The number of values that reports of a column may have, for all columns or for each."""
     rounding: Annotated[str, _OF_REPORTS._replace(canonical=str.lower)] = "bins"
-    """To the middle of its bin, "bins", or at random to the ends of it, "stochastic"."""
+    """The rounding of values: "bins" to the middle of a bin, "stochastic" to a nearby point."""
     classes: Annotated[
         tuple[float, ...] | None,
         _OF_REPORTS._replace(canonical=sort_numbers),
     ] = None
     """The values of the label."""
     together: Annotated[bool | None, _OF_REPORTS] = None
-    """Whether all columns are one report at the whole epsilon, or share it, a report each."""
+    """Whether all columns are one report with the whole epsilon; else each has one with a share."""
 
 
 class SumsNoise(Strict, frozen=True):
-    """How noise hides rows in sums of counts; the table [privacy] where sums are asked for."""
+    """The noise that hides rows in sums of counts; the table [privacy] of a run on sums."""
 
     epsilon: float
     """The privacy budget of the question."""
