@@ -1,4 +1,4 @@
-"""What members learn about each other's AUCs from the sums that show whether sites agree.
+"""Members' knowledge of each other's AUCs from the sums that show whether sites agree.
 
     python -m benchmarks.agreement_attacks            # about ten minutes
     python -m benchmarks.agreement_attacks --quick    # a minute

@@ -44,7 +44,7 @@ def do_all(
     ``size`` is how many of ``what`` the work of one seed does. Ctrl-C ends it early, and prints the
     seed to continue from. Return how many seeds are done.
     """
-    begin = told = time.monotonic()
+    begin = printed_at = time.monotonic()
     done = 0
     chunk = max(1, min(LARGEST_CHUNK, len(seeds) // (4 * jobs)))
     with multiprocessing.Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
@@ -52,9 +52,9 @@ def do_all(
             for result in pool.imap(work, seeds, chunksize=chunk):
                 take(seeds[done], result)
                 done += 1
-                if time.monotonic() >= told + BETWEEN_LINES:
-                    told = time.monotonic()
-                    _tell(done * size, len(seeds) * size, told - begin, what)
+                if time.monotonic() >= printed_at + BETWEEN_LINES:
+                    printed_at = time.monotonic()
+                    _print_progress(done * size, len(seeds) * size, printed_at - begin, what)
         except KeyboardInterrupt:
             print(f"Interrupted: go on with --start-seed {seeds[0] + done}", file=sys.stderr)
     seconds = time.monotonic() - begin
@@ -68,7 +68,7 @@ def do_all(
     return done
 
 
-def _tell(done: int, total: int, seconds: float, what: str) -> None:
+def _print_progress(done: int, total: int, seconds: float, what: str) -> None:
     rate = done / seconds
     minutes = (total - done) / rate / 60
     line = f"{seconds:.0f} s: {done:,} of {total:,} {what}, {rate:,.0f} per second"

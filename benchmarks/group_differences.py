@@ -2,11 +2,11 @@
 
 Run with ``python -m benchmarks.group_differences``. All laws and sizes were fixed before the first
 run: 1,000 samples per cell with seeds 0 to 999, levels of 95 %, and as the truth the statistics of
-1,000,000 rows. The second of two groups differs: its classes are half as far apart, its columns
-half as correlated, its amounts 1.5 times as large. ``tied`` rows are normal ones rounded to a half.
-Cells outside of 93 to 97 % are marked. Then, for groups that do not differ, how often the joint
-test and the smallest adjusted p are below 5 %. The clusters are 12 towns, each with rows of every
-group.
+1,000,000 rows. The second of two groups differs: its classes are half as far apart, its second
+column follows the first half as steeply, its amounts are 1.5 times as large. ``tied`` rows are
+normal ones rounded to a half. Cells outside of 93 to 97 % are marked. Then, for groups that do not
+differ, how often the joint test and the smallest adjusted p are below 5 %. The clusters are 12
+towns, each with rows of every group.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
 
 Sites draw the logit of their AUC from a law with standard deviation tau, normal or Student's t with
 3 degrees of freedom, and then rows: normal scores of two classes. Sizes are 200, or lognormal
-around 500, from 50 to 5,000; the share of the rarer class is .1 or .5. A second table has small
-sites (20 to 200 rows) and higher AUCs; a third one has large sites that hardly differ, at the worst
-place between two steps.
+around 500, from 50 to 5,000; the share of the rarer class is .1 or .5. The mean logit is that of an
+AUC of .75. A second table has AUCs of .6, .9 and .97, and sites of 200 rows or small ones (20 to
+200); a third one has large sites that hardly differ, at the worst place between two steps.
 
     equal     all sites count alike: `pg.heterogeneity(method="equal")`
     random    weights of DerSimonian and Laird, interval of Hartung and Knapp: method="random"

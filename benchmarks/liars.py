@@ -36,7 +36,7 @@ from pairgossip.graphs import Graph
 
 NODES, FIRST_SEED = 676, 310_000
 EXCHANGES = (100_000, 1_000_000)
-FAR = 0.1
+LARGEST_NEAR_ERROR = 0.1
 """Relative error beyond which an honest node is far off."""
 ATTACKS = ("constant", "sign", "inside-the-clip", "dissensus")
 GRAPHS: dict[str, Callable[[int], Graph]] = {
@@ -103,7 +103,7 @@ def measure(
         # Collecting stops by itself: its last error holds from then on.
         off = np.concatenate([off, np.repeat(off[-1:], len(exchanges) - len(off), axis=0)])
         medians.append(np.median(off, axis=1))
-        far.append(np.mean(~(off <= FAR), axis=1))
+        far.append(np.mean(~(off <= LARGEST_NEAR_ERROR), axis=1))
     return Errors(np.array(medians), np.array(far))
 
 

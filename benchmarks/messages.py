@@ -6,9 +6,9 @@ to eps" are counted at the first checkpoint from which the root mean square erro
 trials stays below eps times the statistic; checkpoints are at most 5 % apart. Declared ranges are
 wider than the rows, (-6, 6) of normal and (0, 12) of exponential ones. Sketches are compared with
 GoSta on normal, exponential, lognormal and Student-3 rows; the tails of the last two have no end
-that one could declare, so their ranges are only flooded. The last three were added, and their
-settings fixed, before any of them was run. The errors of sketches are the largest of 20 samples of
-676 rows each, and of all columns of an embedded data set.
+that one could declare, so their ranges are only flooded. All laws but the normal one were added
+later, and their settings fixed, before any of them was run. The errors of sketches are the largest
+of 20 samples of 676 rows each, and of all columns of an embedded data set.
 """
 
 from __future__ import annotations

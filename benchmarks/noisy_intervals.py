@@ -266,7 +266,7 @@ def line(setting: Setting, samples: int) -> str:
         found = study(setting, samples)
     cells = cells_of(spec)
     noise = math.sqrt(cells.counts * noise_law(spec, MEMBERS).variance) / setting.n
-    chance = 3 * math.sqrt(LEAST * MOST * (1 - LEAST) / samples)
+    chance = 3 * math.sqrt(LEAST * (1 - LEAST) / samples)
     is_low = found.covers < LEAST - chance
     is_high = found.covers > MOST + chance and found.plain <= MOST + chance
     mark = "!" if is_low or is_high or 0 < found.given < 1 else ""

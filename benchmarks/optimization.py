@@ -97,7 +97,7 @@ def as_the_network_grows(rounds: int, iterations: int, largest: int) -> None:
 
 @njit(cache=True)
 def double_loop(models, positive, negative):  # type: ignore[no-untyped-def]
-    """Sum of the logistic loss over all pairs, for every model: the compiled baseline."""
+    """Sum the logistic loss over all pairs, for every model: the compiled baseline."""
     sums = np.zeros(len(models))
     for m in range(len(models)):
         high = positive @ models[m]

@@ -124,7 +124,7 @@ def main() -> None:
         print(
             f"{rows:>9,} rows each: {rate:6,.0f} exchanges/s, {pace:6,.0f} per second of "
             f"processor time, "
-            f"{1e3 * look:6.1f} ms a second to tell the status",
+            f"{1e3 * look:6.1f} ms a second to write the status",
             flush=True,
         )
 

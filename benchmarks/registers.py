@@ -61,7 +61,7 @@ class Second(NamedTuple):
     """The column of the second release; that of the first unless given."""
     label: str = "died"
     choose: Callable[[int], slice] = lambda rows: slice(0, rows)
-    """Which rows the second file holds, among those of the first and ten new ones."""
+    """The rows of the second file, among those of the first and ten new ones."""
 
 
 def _without_one(rows: int) -> slice:

@@ -35,7 +35,7 @@ Sample = Callable[[np.random.Generator, int], FloatArray]
 
 
 class Law(NamedTuple):
-    """How scores of both classes are drawn, and the shares at or above thresholds."""
+    """Samplers of the scores of both classes, and the shares at or above thresholds."""
 
     draw: tuple[Sample, Sample]
     above: Callable[[FloatArray], tuple[FloatArray, FloatArray]]

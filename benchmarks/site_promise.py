@@ -3,8 +3,8 @@
     python -m benchmarks.site_promise    # some seconds
 
 A site has rows of two classes in four cells, and all other members collude: they know its blocks (k
-= 3), and the logit of its AUC to .25. They list all rows that it may have. Printed is how many of
-400 sites have a set of cells that is then known for certain to hold one or two rows of a class:
+= 3), and the logit of its AUC to .25. They list all rows that it may have. Printed is the share of
+400 sites with a set of cells that is then known for certain to hold one or two rows of a class:
 from blocks alone, and with the AUC of the exact rows. An AUC that is read from the blocks, as in a
 run of peers, excludes none of these rows. Everything was fixed before the first run.
 """

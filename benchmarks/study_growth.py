@@ -2,8 +2,8 @@
 
     python -m benchmarks.study_growth --members 3 --questions 1000
 
-Members run in one process, on disks in memory. Prints after 100, 300, ... questions: bytes of the
-frame that a contact sends to one other member, seconds of a question at all members together,
+Members run in one process, on disks in memory. Prints after 1, 100, 300, ... questions: bytes of
+the frame that a contact sends to one other member, seconds of a question at all members together,
 seconds and MiB (tracemalloc) of a start from what a member has saved, and the size of that.
 """
 

@@ -95,7 +95,7 @@ def find_scale(law: Law, share: float, *, has_risk: bool) -> float:
 
 
 class Held(NamedTuple):
-    """Which of the known intervals hold the truth."""
+    """Whether each of the known intervals of one quantity holds the truth."""
 
     name: str
     holds: list[bool]

@@ -90,7 +90,7 @@ def dual_averaging_async(
     x: Array, labels: Array, probabilities: Array, edges: Edges, steps: int, rng: Rng,
     scale: float = 1e-3,
 ) -> Array:  # fmt: skip
-    """Run Algorithm 3 with the logistic AUC loss, corrected, which changes only two nodes."""
+    """Run Algorithm 7 with the logistic AUC loss, corrected, which changes only two nodes."""
     y, held_labels = x.copy(), labels.copy()
     z, theta, mean = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
     picks = np.zeros(len(x))

@@ -48,7 +48,7 @@ def learn_sync(rings: list[naive.Ring]) -> Any:
 
 
 def learn_async(rings: list[naive.Ring]) -> Any:
-    """Run Algorithm 3: only the two nodes of an exchange that takes place do anything."""
+    """Run Algorithm 7: only the two nodes of an exchange that takes place do anything."""
     picked = np.bincount(GRAPH.edges.ravel()) / GRAPH.edge_count
     held, z, theta = list(range(N)), np.zeros((N, 3)), np.zeros((N, 3))
     models: list[list[Any]] = [[] for _ in range(N)]
@@ -65,7 +65,7 @@ def learn_async(rings: list[naive.Ring]) -> Any:
 
 
 def meet(one: naive.Node, other: naive.Node) -> None:
-    """Carry out one exchange of Algorithm 3."""
+    """Carry out one exchange of Algorithm 7."""
     mean = (one["z"] + other["z"]) / 2
     one["held"], other["held"] = other["held"], one["held"]
     for node in (one, other):
