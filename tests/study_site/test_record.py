@@ -31,24 +31,23 @@ def test_lines_are_written_once_the_journal_is_saved(tmp_path: Path) -> None:
     record.add("shown", b"q", round=1)
     record.add("answered", b"q")
     journal.save(Save())
-    told = Disclosures(record.path)
-    assert [one.event for one in told.entries()] == ["accepted", "shown", "answered"]
-    assert told.verify() == 3 and told.entries()[0].about == {"text": "which"}
+    written = Disclosures(record.path)
+    assert [one.event for one in written.entries()] == ["accepted", "shown", "answered"]
+    assert written.verify(journal) == 3 and written.entries()[0].about == {"text": "which"}
     journal.close()
 
 
-@pytest.mark.parametrize("line", [0, 1, 2])
+@pytest.mark.parametrize("line", [0, 1, 2, 3])
 def test_a_changed_line_is_found(tmp_path: Path, line: int) -> None:
     journal, record = begin(tmp_path)
-    for at in range(3):
+    for at in range(4):
         record.add("shown", b"q", round=at)
-    record.add("answered", b"q")
     journal.flush()
     lines = record.path.read_bytes().splitlines(keepends=True)
     lines[line] = lines[line].replace(b'"round":', b'"rOund":')
     record.path.write_bytes(b"".join(lines))
     with pytest.raises(InputError, match=rf"changed in line {line + 1}\b"):
-        Disclosures(record.path).verify()
+        Disclosures(record.path).verify(journal)
     journal.close()
 
 
@@ -60,10 +59,14 @@ def test_a_line_taken_out_or_cut_off_is_found(tmp_path: Path) -> None:
     journal.close()
     lines = record.path.read_bytes().splitlines(keepends=True)
     record.path.write_bytes(b"".join([*lines[:1], *lines[2:]]))
-    with pytest.raises(InputError, match="changed in line 1"):
-        Disclosures(record.path).verify()
-    record.path.write_bytes(lines[0])
     journal = open_journal(tmp_path)
+    with pytest.raises(InputError, match="changed in line 1"):
+        Disclosures(record.path).verify(journal)
+    for kept in (1, 3):
+        record.path.write_bytes(b"".join(lines[:kept]))
+        with pytest.raises(InputError, match=f"has {kept} lines?, and 4 were written"):
+            Disclosures(record.path).verify(journal)
+    record.path.write_bytes(lines[0])
     with pytest.raises(InputError, match="has 1 line, and 4 were written"):
         Disclosures(record.path, journal)
     journal.close()
@@ -86,7 +89,22 @@ def test_what_a_loss_of_power_leaves_of_the_file_is_completed(tmp_path: Path, ke
     assert record.path.read_bytes() == whole
     record.add("answered", b"q")
     journal.flush()
-    assert Disclosures(record.path).verify() == 4
+    assert Disclosures(record.path).verify(journal) == 4
+    journal.close()
+
+
+def test_the_end_of_the_file_is_known_however_often_a_peer_was_started(tmp_path: Path) -> None:
+    for at in range(4):
+        journal, record = begin(tmp_path)
+        record.add("shown", b"q", round=at)
+        journal.flush()
+        assert len(journal.notes("record")) <= 2  # the last line, and one that the next save erases
+        journal.close()
+    lines = record.path.read_bytes().splitlines(keepends=True)
+    record.path.write_bytes(b"".join(lines[:1]))
+    journal = open_journal(tmp_path)
+    with pytest.raises(InputError, match="has 1 line, and 4 were written"):
+        Disclosures(record.path, journal)
     journal.close()
 
 

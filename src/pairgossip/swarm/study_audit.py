@@ -48,7 +48,6 @@ from pairgossip.text import format_count
 
 _TOLERANCE = 1e-9
 """Largest relative error of sums that are computed in another order."""
-_RECORD = "record"
 """The room of notes with the last line of the record of disclosures."""
 _FAILURES = (InputError, Disagreement, ArithmeticError, LookupError, ValueError)
 """Errors of a check on altered files, which it reports."""
@@ -181,18 +180,7 @@ class _Audit:
     def _read_record(self, one: _Member) -> Sequence[Entry]:
         """Return a member's disclosures, if no line was changed, and none is missing at the end."""
         record = Disclosures(one.home.disclosures)
-        count, kept = record.verify(), one.journal.notes(_RECORD)
-        self._lines += count
-        last = max(map(int, kept), default=0)
-        if last != count:
-            self.problems.append(
-                f"The record of disclosures of {one.name} has {count:,} lines, and {last:,} were "
-                "written."
-            )
-        elif kept and not one.home.disclosures.read_bytes().endswith(kept[f"{last:09}"] + b"\n"):
-            self.problems.append(
-                f"The record of disclosures of {one.name} is not what was written."
-            )
+        self._lines += record.verify(one.journal)
         return record.entries()
 
     def _read_results(self, one: _Member) -> None:

@@ -385,7 +385,7 @@ def disclosed_command(*, home: HomeFolder = None, verify: Flag = False, json: Js
     Parameters
     ----------
     verify
-        Check that no line of the record was changed or removed between others.
+        Check that no line of the record was changed or is missing.
     """
     import msgspec
 

@@ -29,7 +29,7 @@ from pairgossip.text import join_names
 if TYPE_CHECKING:
     from pairgossip.peer.signed_result import SignedResult
     from pairgossip.study.rows.journey import OwnEstimate
-    from pairgossip.study.storage.disclosures import Disclosures, Entry
+    from pairgossip.study.storage.disclosures import Entry
     from pairgossip.summaries.summary import Summary
 
 _POLL = 0.05
@@ -173,20 +173,16 @@ class StudyReading:
 
     def disclosures(self) -> Sequence[Entry]:
         """Return the record of all that has left this machine."""
-        return self._disclosures().entries()
-
-    def verify_disclosures(self) -> int:
-        """Return the number of entries; raise `InputError` for the first that was changed."""
-        return self._disclosures().verify()
-
-    def number_of(self, name: str) -> int | None:
-        """Return the number of a question by its whole name; None if it is not known."""
-        return next((one.number for one in self.questions() if one.name == name), None)
-
-    def _disclosures(self) -> Disclosures:
         from pairgossip.study.storage.disclosures import Disclosures
 
-        return Disclosures(self.home.disclosures)
+        return Disclosures(self.home.disclosures).entries()
+
+    def verify_disclosures(self) -> int:
+        """Return the number of entries; raise `InputError` if one was changed or is missing."""
+        from pairgossip.study.storage.disclosures import Disclosures
+
+        with self.home.open_journal() as journal:
+            return Disclosures(self.home.disclosures).verify(journal)
 
     def _which(self) -> str:
         numbers = list_numbers(self.home)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from pairgossip.text import format_count
 _ROOM = "record"
 _LARGEST = 1 << 30
 """Largest size of a record, in bytes; a longer one is refused."""
+
+_ATTEMPTS, _PAUSE = 10, 0.05
+"""Number of looks at the last line, and seconds between two of them: a peer may just write it."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +59,8 @@ class Disclosures:
         self.path, self._journal = path, journal
         self._waiting: dict[int, bytes] = {}
         """Lines that are not in the file yet, by their numbers."""
+        self._noted: set[int] = set()
+        """Numbers of the lines in the database: it keeps the last one, and those that wait."""
         self._head, self._count = bytes(32).hex(), 0
         if journal is not None:
             self._begin(journal)
@@ -65,17 +71,13 @@ class Disclosures:
     def _begin(self, journal: StudyJournal) -> None:
         """Continue from the last line, and bring the file up to it."""
         _cut_torn_line(self.path)
-        kept = {int(number): line for number, line in journal.notes(_ROOM).items()}
-        written = len(_read_lines(self.path))
+        kept, lines = _read_notes(journal), _read_lines(self.path)
+        self._check_end(lines, kept)
         if kept:
             self._count = max(kept)
             self._head = hashlib.sha256(kept[self._count]).hexdigest()
-        if written < min(kept, default=1) - 1 or written > self._count:
-            raise InputError(
-                f"{self.path} has {format_count(written, 'line')}, and {self._count:,} were "
-                "written: put the latest copy of it back."
-            )
-        self._waiting = {number: line for number, line in kept.items() if number > written}
+        self._waiting = {number: line for number, line in kept.items() if number > len(lines)}
+        self._noted = set(kept)
         journal.on_saved(self._write)
         self._write()
 
@@ -89,6 +91,7 @@ class Disclosures:
         line = msgspec.json.encode(entry, order="sorted")
         self._head, self._count = hashlib.sha256(line).hexdigest(), self._count + 1
         self._waiting[self._count] = line
+        self._noted.add(self._count)
         self._journal.stage(_ROOM, f"{self._count:09}", line)
 
     def entries(self) -> Sequence[Entry]:
@@ -105,9 +108,39 @@ class Disclosures:
             entries.append(entry)
         return entries
 
-    def verify(self) -> int:
-        """Return the number of lines; raise `InputError` for the first that was changed."""
-        return len(self.entries())
+    def verify(self, journal: StudyJournal) -> int:
+        """Return the number of lines; raise `InputError` if one was changed or is missing.
+
+        The chain shows this for all lines but the last ones, which are compared with those in the
+        database of the same folder, whose peer may be running: a line is there a moment earlier.
+        """
+        for attempt in reversed(range(_ATTEMPTS)):
+            kept, count = _read_notes(journal), len(self.entries())
+            if count == max(kept, default=0) or not attempt:
+                break
+            time.sleep(_PAUSE)
+        if count < max(kept, default=0):
+            raise self._incomplete(count, kept)
+        self._check_end(_read_lines(self.path)[:count], kept)
+        return count
+
+    def _check_end(self, lines: Sequence[bytes], kept: Mapping[int, bytes]) -> None:
+        """Refuse a file that is not the one that the database has the last lines of.
+
+        Lines at its end may be missing: the database has those that a crash has left out.
+        """
+        count = len(lines)
+        if not min(kept, default=1) - 1 <= count <= max(kept, default=0):
+            raise self._incomplete(count, kept)
+        for number, line in kept.items():
+            if number <= count and lines[number - 1] != line:
+                raise self._changed(number)
+
+    def _incomplete(self, count: int, kept: Mapping[int, bytes]) -> InputError:
+        return InputError(
+            f"{self.path} has {format_count(count, 'line')}, and {max(kept, default=0):,} were "
+            "written: put the latest copy of it back."
+        )
 
     def _changed(self, number: int) -> InputError:
         return InputError(
@@ -117,10 +150,15 @@ class Disclosures:
 
     def _write(self) -> None:
         """Add the database's new lines to the file; the database then keeps only the last one."""
-        if not self._waiting:
-            return
         assert self._journal is not None
-        content = b"".join(line + b"\n" for line in self._waiting.values())
+        if self._waiting:
+            self._append(b"".join(line + b"\n" for line in self._waiting.values()))
+            self._waiting = {}
+        for number in sorted(self._noted - {self._count}):
+            self._journal.stage(_ROOM, f"{number:09}", None)
+        self._noted &= {self._count}
+
+    def _append(self, content: bytes) -> None:
         try:
             is_new = not self.path.exists()
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -132,10 +170,11 @@ class Disclosures:
                 sync(self.path.parent)
         except OSError as problem:
             raise unwritable(self.path, problem) from None
-        for number in [*self._waiting, self._count - 1]:
-            if 0 < number < self._count:
-                self._journal.stage(_ROOM, f"{number:09}", None)
-        self._waiting = {}
+
+
+def _read_notes(journal: StudyJournal) -> dict[int, bytes]:
+    """Return the lines in the database, by their numbers."""
+    return {int(number): line for number, line in journal.notes(_ROOM).items()}
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -23,9 +23,11 @@ from pairgossip.study.storage.settings import (
     read_settings,
 )
 from pairgossip.study.storage.snapshots import (
+    Batch,
     Batches,
     absolute_source,
     find_registers,
+    find_source,
     freeze,
     refuse_few,
 )
@@ -46,8 +48,6 @@ class StudyHome:
         self.results = self.folder / "results"
         self.tables = self.folder / "tables"
         self.disclosures = self.folder / "disclosures.jsonl"
-        self.requests = self.folder / "requests"
-        self.replies = self.folder / "replies"
         self.status = self.folder / "status.json"
         self.lock_file = self.folder / "peer.lock"
 
@@ -60,6 +60,22 @@ class StudyHome:
         """Hold the folder: only one process may run its peer, until it ends in whatever way."""
         with Home(self.folder).lock():
             yield
+
+    @contextlib.contextmanager
+    def open_journal(self) -> Iterator[StudyJournal]:
+        """Open the records of the folder; while its peer runs, only to read them."""
+        with contextlib.closing(StudyJournal(self.database, self.secrets)) as journal:
+            yield journal
+
+    def read_batches(self) -> list[Batch]:
+        """Return the batches of rows that were frozen here."""
+        with self.open_journal() as journal:
+            return [*Batches(journal)]
+
+    def find_sources(self) -> list[Path]:
+        """Return the present paths of all rows that were frozen here."""
+        settings = self.read_settings()
+        return [Path(find_source(batch, settings)) for batch in self.read_batches()]
 
     def is_running(self) -> bool:
         """Return whether some process holds the folder."""
@@ -128,10 +144,7 @@ def create_study(
         confirm([*said, *([] if old is None else old.describe_told(registers))])
         if old is not None:
             old.note_told(registers)
-        journal = StudyJournal(home.database, home.secrets)
-        try:
+        with home.open_journal() as journal:
             Batches(journal).add(batch)
             journal.flush()
-        finally:
-            journal.close()
     return StudyHome(folder)
