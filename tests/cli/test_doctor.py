@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import socket
 from importlib import metadata
@@ -172,6 +173,20 @@ def test_a_source_that_is_gone(cli: CommandLine, member: StudyHome, tmp_path: Pa
     code, found = look(cli, member.folder)
     assert (code, found["h1: source"]["state"]) == (1, "broken")
     assert str(tmp_path / "rows.csv") in found["h1: source"]["sentence"]
+
+
+def test_rows_that_were_added_and_are_gone(
+    cli: CommandLine, member: StudyHome, tmp_path: Path
+) -> None:
+    more = tmp_path / "more.csv"
+    rows = "".join(f"{i / 11 % 1:.3f},{i % 2}\n" for i in range(20))
+    more.write_text("score,ill\n" + rows)
+    assert cli("peer", "add", str(more), "--yes", "--home", str(member.folder)).code == 0
+    more.unlink()
+    for is_running in (False, True):
+        with member.lock() if is_running else contextlib.nullcontext():
+            source = look(cli, member.folder)[1]["h1: source"]
+        assert (source["state"], source["sentence"]) == ("broken", f"There is no {more}.")
 
 
 def test_a_source_that_has_changed(cli: CommandLine, member: StudyHome, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, St
 from pairgossip.study.site.words import digest_words
 from tests.cli.test_peer import Terminal
 
-from .real import SPEC, Site
+from .real import SPEC, Site, write_rows
 
 QUESTION = QuestionStatus(
     number=1,
@@ -90,6 +90,27 @@ def test_rows_to_add_are_named_by_their_file_alone(ann: Site, tmp_path: Path) ->
     more = Site(tmp_path, "more", 9).source
     assert "Added 200 rows as batch 2" in ann.attempt("add", str(more), "--yes")[2]
     assert "Name the file with the rows: peer add more.csv." in ann.attempt("add", "--yes")[2]
+
+
+def test_a_unit_may_write_to_the_registers_of_all_rows(
+    ann: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAIRGOSSIP_RELEASES", str(tmp_path / "mine" / "releases"))
+    (tmp_path / "later").mkdir()
+    more = write_rows(tmp_path / "later" / "more.csv", 9)
+    ann.run("add", str(more), "--yes")
+    here = [ann.folder, tmp_path, more.parent]
+    assert find_written(ann) == here  # in a rehearsal the user's register is left alone
+    text = (ann.folder / "peer.toml").read_text()
+    (ann.folder / "peer.toml").write_text(text.replace("rehearsal = true", ""))
+    assert find_written(ann) == [*here[:2], tmp_path / "mine", here[2]]
+    assert (tmp_path / "mine").is_dir()
+
+
+def find_written(site: Site) -> list[Path]:
+    """Return the folders to which systemd lets a peer write."""
+    (line,) = [one for one in site.run("unit").splitlines() if one.startswith("ReadWritePaths=")]
+    return list(map(Path, line.partition("=")[2].split()))
 
 
 def list_of(*sites: Site) -> tuple[list[Card], MemberList]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import errno
 import socket
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from pairgossip.doctor.findings import Finding
 from pairgossip.doctor.installation import examine_space
 from pairgossip.errors import InputError
-from pairgossip.text import TLS, format_count, parse_address
+from pairgossip.text import TLS, format_count, join_names, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.identity import Identity
@@ -84,8 +83,12 @@ def _examine_source(
     name: str, home: StudyHome, settings: StudySettings, identity: Identity
 ) -> Finding:
     """Check that sources exist and, unless the peer runs, that they hold the frozen rows."""
-    subject, sources = f"{name}: source", (settings.source, *settings.batch.values())
-    lacking = [source for source in sources if not Path(source).exists()]
+    subject = f"{name}: source"
+    try:
+        sources = home.find_sources()
+    except InputError as problem:
+        return Finding(subject, "broken", str(problem))
+    lacking = [source for source in sources if not source.exists()]
     if lacking:
         return Finding(
             subject,
@@ -93,8 +96,9 @@ def _examine_source(
             f"There is no {lacking[0]}.",
             "Put it back, or write in peer.toml where it has moved to.",
         )
-    if home.is_running():  # its state is in use; it reads its sources for each question
-        return Finding(subject, "fine", f"{settings.source} is there.")
+    if home.is_running():  # it compares them itself, for each question
+        named = join_names([str(source) for source in sources])
+        return Finding(subject, "fine", f"{named} {'is' if len(sources) == 1 else 'are'} there.")
     try:
         count = _count_frozen_rows(home, settings, identity)
     except InputError as problem:
@@ -104,12 +108,9 @@ def _examine_source(
 
 def _count_frozen_rows(home: StudyHome, settings: StudySettings, identity: Identity) -> int:
     """Read all sources; raise `InputError` for one whose rows have changed."""
-    from pairgossip.study.storage.journal import StudyJournal
-    from pairgossip.study.storage.snapshots import Batches, read_again
+    from pairgossip.study.storage.snapshots import read_again
 
-    with contextlib.closing(StudyJournal(home.database, home.secrets)) as journal:
-        batches = [*Batches(journal)]
-    return sum(len(read_again(batch, settings, identity)) for batch in batches)
+    return sum(len(read_again(batch, settings, identity)) for batch in home.read_batches())
 
 
 def _examine_port(name: str, home: StudyHome, settings: StudySettings) -> Finding:

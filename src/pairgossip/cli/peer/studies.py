@@ -66,13 +66,9 @@ def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
 def tell_made(made: StudyHome) -> None:
     """Say what was made, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
-    from pairgossip.study.storage.journal import StudyJournal
-    from pairgossip.study.storage.snapshots import Batches
 
     tell(f"Made {made.folder}, a member of a study: it answers one question after the other.")
-    journal = StudyJournal(made.database, made.secrets)
-    rows = format_count(sum(batch.rows for batch in Batches(journal)), "row")
-    journal.close()
+    rows = format_count(sum(batch.rows for batch in made.read_batches()), "row")
     tell(f"It counts {rows}, as they are now. None leaves this machine; you are asked first.")
     tell("Next: pairgossip peer invite, and give what it prints to the other members.")
     write_line(load_identity(made.folder).id)

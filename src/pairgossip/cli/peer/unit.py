@@ -39,16 +39,18 @@ def unit_command(*, home: HomeFolder = None) -> None:
 def _places_of(study: Path) -> tuple[list[Path], list[Path]]:
     """Return the folders that a study's member writes to, its own first, and what it reads.
 
-    It notes releases beside its sources.
+    It notes releases in registers, one of them beside each source. Their folders are made here:
+    systemd starts no peer that may write to a folder which does not exist.
     """
-    from pairgossip.peer.bookkeeping.places import registers_of
+    from pairgossip.peer.bookkeeping.places import make_folders
     from pairgossip.study.storage.folder import open_study
+    from pairgossip.study.storage.snapshots import find_registers
 
-    settings = open_study(study).read_settings()
-    sources = [Path(settings.source), *map(Path, settings.batch.values())]
-    register = None if settings.register is None else Path(settings.register)
-    registers = [one.parent for source in sources for one in registers_of(source, register)]
-    return list(dict.fromkeys([study.resolve(), *registers])), sources
+    home = open_study(study)
+    settings, sources = home.read_settings(), home.find_sources()
+    registers = [one for source in sources for one in find_registers(source, settings)]
+    make_folders(registers)
+    return list(dict.fromkeys([study.resolve(), *(one.parent for one in registers)])), sources
 
 
 def fill_in(
