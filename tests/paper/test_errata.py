@@ -19,6 +19,7 @@ from pairgossip_paper.errata import ERRATA, erratum, markdown_table
 from pairgossip_paper.errata.erratum import ranking_problem
 from pairgossip_paper.errata.estimation import _gap, _laplacian, blow_up, lexicographic
 from pairgossip_paper.errata.network import newman_watts
+from pairgossip_paper.errata.rates import node_jumps
 from tests.cli.running import CommandLine
 
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
@@ -112,6 +113,21 @@ def test_a_loss_that_bends_down_is_not_convex(monkeypatch: pytest.MonkeyPatch) -
     gradient = problem.gradient
     monkeypatch.setattr(problem, "gradient", lambda *arguments: -gradient(*arguments))
     assert erratum.convex(problem, np.inf) == {erratum.CONVEX: False}
+
+
+def test_a_node_jumps_as_far_as_lists_say() -> None:
+    """Line 1860: the example once more, with a new list of accumulators after every exchange."""
+    nodes, scale, worst = range(31), 1e-3, 0.0
+    slopes = [1.0 if node < 15 else -1.0 for node in nodes]
+    z, models = [0.0] * 31, [0.0] * 31
+    for t, (i, j) in enumerate(erratum.exchanges(cycle(31), 10_000).tolist(), start=1):
+        mean = (z[i] + z[j]) / 2
+        z = [(mean if node in (i, j) else z[node]) + slopes[node] for node in nodes]
+        moved = [-scale * value / t**0.5 for value in z]
+        fall = max(slopes[node] * (models[node] - moved[node]) for node in nodes)
+        worst = max(worst, fall / (6 * scale / max(t - 1, 1) ** 0.5))
+        models = moved
+    assert f"up to {worst:.0f} times" in node_jumps.evidence().text
 
 
 def small_graphs(largest: int, least: int = 3) -> Iterator[Graph]:

@@ -60,6 +60,14 @@ def test_another_order_is_noticed(results: dict[str, Any]) -> None:
     assert doctored(results, unweighted=0.1)["several-points-unweighted"] == "does not hold"
 
 
+def test_a_level_that_no_construction_reaches_has_no_price(results: dict[str, Any]) -> None:
+    far = with_errors(results, lexicographic=1e6, blow_up=1e6, whole_sets=1e6)
+    section = SEVERAL_POINTS.report(far)
+    (prices,) = (picture for picture in section.pictures if picture.name == "prices")
+    assert not any(len(placed.curve.y) for panel in prices.sheet.panels for placed in panel.curves)
+    assert "more than all messages and more than all bytes" in " ".join(section.findings)
+
+
 def test_another_gap_is_noticed(results: dict[str, Any]) -> None:
     facts = {
         name: fact
