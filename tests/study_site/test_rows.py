@@ -30,7 +30,7 @@ from tests.study_site.consortium import (
     join_rows,
     write_rows,
 )
-from tests.study_site.test_answers import kept_table, plain_table
+from tests.study_site.test_answers import MODEL, find_model, kept_table, plain_table
 
 
 def told_of(made: Consortium) -> list[Release]:
@@ -137,6 +137,29 @@ def test_columns_have_the_sites_own_names(tmp_path: Path) -> None:
     site = made.sites[made.ids[2]]
     words = site.record.entries()[0].about["words"]
     assert any("'risk' is 'score_2024' here and 'died' is 'dead' here" in one for one in words)
+    made.close()
+
+
+def test_a_yes_holds_for_the_columns_that_its_words_name(tmp_path: Path) -> None:
+    rows = [draw_rows(seed, 1_000) for seed in range(4)]
+    renamed = dict(rows[2])
+    renamed["score_2024"], renamed["score_2023"] = rows[2]["risk"], 1 - renamed.pop("risk")
+    made = Consortium(
+        tmp_path, [*rows[:2], renamed, rows[3]], own={2: {"columns": {"risk": "score_2024"}}}
+    )
+    question, site = made.question(MODEL), made.sites[made.ids[2]]
+    yeses, words = made.accept(question), site.describe(question)
+    text = site.home.peer.read_text()
+    site.home.peer.write_text(text.replace("score_2024", "score_2023"))
+    assert site.home.read_settings().columns == {"risk": "score_2023"}
+    made.open()
+    site = made.sites[made.ids[2]]
+    assert site.describe(question) == words
+    programs = made.programs(question, yeses)
+    made.contribute(question, programs)
+    made.sign(question, programs)
+    result = read_answer(made.homes[0], digest_of(question)).result
+    assert result.model == pytest.approx(find_model(join_rows(rows), 0.01), rel=1e-3)
     made.close()
 
 

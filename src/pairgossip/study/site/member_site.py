@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
@@ -226,25 +226,28 @@ class MemberSite:
 
     def describe(self, question: Question) -> list[str]:
         """Return sentences about what would leave this site, whatever its rows are."""
+        return self._describe(question, self._settings)
+
+    def _describe(self, question: Question, settings: StudySettings) -> list[str]:
         name = digest_of(question)
         entry = self.offers.get(name)
         if entry is not None and entry.state != "ended":
             batches = [one for one in self.batches if one.number in entry.named]
+            settings = replace(settings, columns=entry.columns)
         else:
-            batches = self._choose_batches(name, question)
+            batches = self._choose_batches(name, question, settings)
         names = {one.id: one.name for one in self._find_list(question).members}
         is_visible = name.hex() in self._visible
-        settings = self._settings
         return describe_question(question, settings, batches, names, is_visible=is_visible)
 
     def try_out(self, name: bytes, question: Question) -> list[str]:
         """Read the source, note nothing, and return sentences about the effect of a yes."""
         if not question.adds:
             return self.describe(question)
-        left = []
-        counting = self._count(name, question, self._choose_batches(name, question))
+        left, settings = [], self._settings
+        counting = self._count(name, question, settings)
         asked = {one.number for one in counting.batches}
-        own = columns_here(read_text(question.text), self._settings)
+        own = columns_here(read_text(question.text), settings)
         for batch in self.batches:
             if not own <= set(batch.columns):
                 left.append(f"Batch {batch.number} lacks a column of this question.")
@@ -296,9 +299,9 @@ class MemberSite:
         return members
 
     def _read_rows(self, entry: Entry) -> FloatArray:
-        """Read the rows again that an entry adds."""
+        """Read the rows again that an entry adds: of the columns that its yes is about."""
         batches = [one for one in self.batches if one.number in entry.batches]
-        settings = self._settings
+        settings = replace(self._settings, columns=entry.columns)
         return Counting(entry.text, settings, self.identity, batches).matrix()
 
     def _settle(self, name: bytes, *, is_shown: bool) -> None:
@@ -310,9 +313,10 @@ class MemberSite:
             elif entry is not None and entry.repeats is None:  # otherwise it was released before
                 retract_release(places, key)
 
-    def _choose_batches(self, name: bytes, question: Question) -> list[Batch]:
+    def _choose_batches(
+        self, name: bytes, question: Question, settings: StudySettings
+    ) -> list[Batch]:
         """Return the batches for a question: those whose columns are not released."""
-        settings = self._settings
         spec = read_text(question.text)
         scores = find_scores(spec, settings)
         own = columns_here(spec, settings)
@@ -365,12 +369,12 @@ class MemberSite:
             return min(here & find_scores(read_text(other), self._settings), default=None)
         return None
 
-    def _count(self, name: bytes, question: Question, batches: Sequence[Batch]) -> Counting:
+    def _count(self, name: bytes, question: Question, settings: StudySettings) -> Counting:
         return Counting(
             question.text,
-            self._settings,
+            settings,
             self.identity,
-            batches,
+            self._choose_batches(name, question, settings),
             own=self.offers.keys,
             is_visible=name.hex() in self._visible,
         )
@@ -381,8 +385,8 @@ class MemberSite:
         if question.repeats is not None:
             return self._repeat(name, question, question.repeats)
         settings, spec = self._settings, read_text(question.text)
-        words = self.describe(question)
-        counting = self._count(name, question, self._choose_batches(name, question))
+        words = self._describe(question, settings)
+        counting = self._count(name, question, settings)
         card = b""
         if spec.kernel is not None and spec.is_sums:
             for one in counting.adding:
@@ -403,6 +407,7 @@ class MemberSite:
             salt=secrets.token_bytes(32),
             card=card,
             prepared=counting.prepare(name.hex(), self.home.tables.absolute()),
+            columns=dict(settings.columns),
         )
         self._note_acceptance(entry, question, words)
         return entry
@@ -414,8 +419,8 @@ class MemberSite:
             raise InputError(
                 f"Question {repeats.hex()[:12]} is not one that this site has left unfinished."
             )
-        words = self.describe(question)
-        entry = msgspec.structs.replace(
+        words = self._describe(question, replace(self._settings, columns=before.columns))
+        entry = replace(
             before,
             question=name,
             asker=question.member,

@@ -50,6 +50,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     repeats: bytes | None = None
     """The question whose numbers these are."""
     prepared: tuple[Prepared, ...] = ()
+    columns: Mapping[str, str] = {}
+    """The source's names of columns, as the settings had them: the yes is about these columns."""
 
     @property
     def releases(self) -> list[tuple[str, tuple[Path, ...]]]:
