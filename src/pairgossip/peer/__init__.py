@@ -1,6 +1,5 @@
-"""The field: one process per device or site, exchanging with its neighbors, losing nothing.
+"""Peers: one process per device or site, which exchanges with its neighbors and loses nothing.
 
-The exchange itself (`exchange`, `messages`, `rules`, `state`, `context`) does no
-input or output; `runtime` gives it a clock, `journal` a disk, `zenoh_link` a network, and `service`
-makes a process of it.
+The protocol (`protocol`) does no input or output; `storage` gives it a disk, `links` a network, and
+`service` a clock and a process.
 """

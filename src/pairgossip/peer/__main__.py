@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-# Without it hashlib brings OpenSSL into memory, which cryptography has brought already.
+# Otherwise hashlib loads OpenSSL into memory, which cryptography has loaded already.
 sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
 
 _WRONG_INPUT = 2
@@ -24,7 +24,7 @@ def main(folder: str) -> int:
 
 
 def tell_errors(run: Callable[[], int]) -> int:
-    """Write the log of what is run, and what is wrong from the start; return the exit code."""
+    """Run with a log, and print a `PairgossipError` as one line; return the exit code."""
     from pairgossip.errors import PairgossipError
     from pairgossip.peer.service.log import write_logs
 
@@ -37,7 +37,7 @@ def tell_errors(run: Callable[[], int]) -> int:
 
 
 def run_program(module: str, arguments: Sequence[str], run: Callable[[str], int]) -> int:
-    """Run what is in the folder given as the only argument, and return the exit code."""
+    """Run the program in the folder that is its only argument, and return the exit code."""
     if len(arguments) != 1:
         sys.stderr.write(f"Usage: python -m {module} FOLDER\n")
         return _WRONG_INPUT

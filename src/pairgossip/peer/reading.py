@@ -1,7 +1,7 @@
-"""A peer as seen from outside without disturbing it; here by its folder, which is on this machine.
+"""Readings of peers from outside, without disturbing them; here from folders on this machine.
 
-Nothing is locked or written: a lock that is held for a moment only could keep a peer from starting.
-`swarm run`, the page, the terminal and `peer status` all see peers by what is here.
+Nothing is locked or written: even a brief lock could keep a peer from starting. `swarm run`, the
+page, the terminal and `peer status` all use these readings.
 """
 
 from __future__ import annotations
@@ -27,62 +27,62 @@ UP, STARTING, FROZEN, DOWN = "up", "starting", "frozen", "down"
 _STOPPED, EVICTED, UNCLEAR, ABSENT = "stopped", "evicted", "unclear", "absent"
 _STATES = (UP, STARTING, FROZEN, DOWN, _STOPPED, EVICTED, UNCLEAR, ABSENT)
 _TROUBLED = (FROZEN, DOWN, UNCLEAR)
-"""States in which a peer does not do what it should."""
+"""States of a peer that does not work as it should."""
 _SILENT_SECONDS = 10.0
-"""A running peer writes its status every second; one that has not for this long is frozen."""
+"""Time in seconds without a status after which a running peer is frozen; it writes one a second."""
 _RATE_SECONDS = 10.0
-"""Rates of exchanges are means over this time."""
+"""Time in seconds over which rates of exchanges are averaged."""
 LONGEST_NAME = 32
-"""Characters of a name that is shown; longer ones are cut."""
+"""Largest number of characters of a name that is shown; longer ones are cut."""
 _MOST_PROBLEMS = 5
-"""Problems of a peer that are shown; the rest are left out."""
+"""Largest number of problems of a peer that are shown; the rest are left out."""
 _MOST_NAMED = 5
-"""Awaited members that a line names; it counts the rest."""
+"""Largest number of awaited members that a line names; it counts the rest."""
 PHASES = ("asked", "digests", "echoes", "words", "rows", "statements", "ended", "done")
-"""How far a question of a study can be; one that has ended for some may be done for others."""
+"""Phases of a question of a study; one that has ended for some members may be done for others."""
 READERS_AT_ONCE = 8
-"""Threads that read peers at the same time."""
+"""Number of threads that read peers at the same time."""
 
 
 class QuestionReading(NamedTuple):
-    """A question of a study at one member, or by what all members say of it."""
+    """A question of a study, as one member or all of them report it."""
 
     name: str
-    """By which all members know it."""
+    """The name by which all members know it."""
     title: str
-    """What is asked, in words."""
+    """The question in words."""
     asked_by: str
     phase: str
     """One of `PHASES`."""
     travels: bool = False
     """Whether rows travel for it."""
     awaited: tuple[str, ...] = ()
-    """The names of members whose word is missing in this phase."""
+    """The names of the members whose contribution to this phase is missing."""
     seen: float = 0.0
-    """When a member first saw it."""
+    """The time at which a member first saw it."""
     value: float | None = None
     interval: tuple[float, float] | None = None
     rows: int | None = None
     ending: str = ""
-    """Why it has no answer."""
+    """The reason why it has no answer."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more comes."""
+        """Whether it is done or has ended."""
         return self.phase in ("done", "ended")
 
 
 class Tally(NamedTuple):
-    """How many questions a study's member knows of."""
+    """The number of questions that a member of a study knows, by their outcome."""
 
     answered: int = 0
     open: int = 0
     ended: int = 0
-    """Those without an answer."""
+    """The number of questions that have ended without an answer."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all questions."""
         return sum(self)
 
 
@@ -93,36 +93,36 @@ class PeerReading:
     state: str
     name: str = ""
     estimate: float | None = None
-    """None if there is none, or if a model is learned."""
+    """The estimate; None before there is one, or if the peer learns a model."""
     parameters: int = 0
-    """How many parameters the model has that is learned; 0 for a statistic."""
+    """The number of parameters of the model that the peer learns; 0 for a statistic."""
     errors: Errors = UNKNOWN
     exchanges: int | None = None
-    """In this generation; by a `SwarmReader` in all that it has seen."""
+    """The number of exchanges in this generation; from a `SwarmReader`, in all that it has seen."""
     rate: float = 0.0
-    """Exchanges per second; known to a `SwarmReader` only."""
+    """The rate of exchanges per second, which only a `SwarmReader` knows."""
     refused: int | None = None
-    """Frames refused since the peer started; by a `SwarmReader` also before restarts."""
+    """The number of frames refused since the peer started; from a `SwarmReader`, also before."""
     generation: int | None = None
-    """Counted from 1."""
+    """The number of the generation, counted from 1."""
     covers: tuple[int, int] | None = None
-    """Members met, and members that take part."""
+    """The number of members met, and of members that take part."""
     tally: Tally | None = None
-    """How many questions a study's member knows of; None of other peers."""
+    """The number of questions that a member of a study knows; None for other peers."""
     questions: tuple[QuestionReading, ...] = ()
-    """The latest of them, where the peer tells their names."""
+    """The latest questions, if the peer shows their names."""
     members: int = 0
-    """How many are on the list of a study's member."""
+    """The number of members on the list of a study's member."""
     rows: int | None = None
-    """How many a study's member has."""
+    """The number of rows of a study's member."""
     changed: float | None = None
-    """When it last made an exchange; None if not since it runs."""
+    """The time of its last exchange; None if it has made none since it started."""
     started: float | None = None
     updated: float | None = None
-    """When it last reported."""
+    """The time of its last report."""
     measure: str = ""
     evicted: tuple[str, ...] = ()
-    """Names or ids of the members it no longer talks to."""
+    """The names or ids of the members that it no longer talks to."""
     problems: tuple[str, ...] = ()
 
     @property
@@ -132,7 +132,7 @@ class PeerReading:
 
     @property
     def silence(self) -> float | None:
-        """Seconds since the peer last reported."""
+        """The time in seconds since the peer last reported."""
         return None if self.updated is None else max(time.time() - self.updated, 0.0)
 
 
@@ -141,38 +141,38 @@ class SwarmReading:
     """All peers at one moment."""
 
     seconds: float
-    """Since the first reading."""
+    """The time in seconds since the first reading."""
     peers: tuple[PeerReading, ...]
     is_running: bool | None = None
-    """Whether the swarm runs; None if that is not known."""
+    """Whether the swarm runs; None if that is unknown."""
 
     def estimates(self) -> list[float | None]:
-        """Return every peer's estimate."""
+        """Return the estimate of every peer."""
         return [peer.estimate for peer in self.peers]
 
     def median(self) -> float | None:
-        """Return the median of the estimates, without evicted peers unless all are."""
+        """Return the median of the estimates; evicted peers count only if all are evicted."""
         present = [peer for peer in self.peers if peer.state != EVICTED] or self.peers
         estimates = [peer.estimate for peer in present if peer.estimate is not None]
         return statistics.median(estimates) if estimates else None
 
     def count(self, state: str) -> int:
-        """Return how many peers are in a state."""
+        """Return the number of peers in a state."""
         return sum(peer.state == state for peer in self.peers)
 
     @property
     def rate(self) -> float:
-        """Exchanges per second; two peers make each, if all are read."""
+        """The rate of exchanges per second, each of which two peers count, if all are read."""
         return sum(peer.rate for peer in self.peers) / 2
 
     @property
     def exchanges(self) -> int:
-        """Exchanges made; both sides count each."""
+        """The number of exchanges, each of which both sides count."""
         return sum(peer.exchanges or 0 for peer in self.peers) // 2
 
     @property
     def refused(self) -> int:
-        """Frames refused by any peer."""
+        """The number of frames that the peers have refused."""
         return sum(peer.refused or 0 for peer in self.peers)
 
     @property
@@ -186,17 +186,17 @@ class SwarmReading:
         return any(peer.tally is not None for peer in self.peers)
 
     def members(self) -> int:
-        """Return how many members the list has that most members of a study have."""
+        """Return the most common number of members on the lists of a study's members."""
         sizes = [peer.members for peer in self.peers if peer.members]
         return statistics.mode(sizes) if sizes else 0
 
     def tally(self) -> Tally:
-        """Return how many questions there are, by the member that knows of most."""
+        """Return the number of questions at the member that knows most of them."""
         tallies = (peer.tally for peer in self.peers if peer.tally is not None)
         return max(tallies, key=lambda one: (one.total, one), default=Tally())
 
     def questions(self) -> tuple[QuestionReading, ...]:
-        """Return the questions of a study, each as the member sees it that has come furthest."""
+        """Return the questions of a study, each from the member that is furthest with it."""
         known: dict[str, QuestionReading] = {}
         for one in (question for peer in self.peers for question in peer.questions):
             other = known.get(one.name)
@@ -222,7 +222,7 @@ class SwarmReading:
         )
 
     def _progress(self) -> str:
-        """Say how far the peers are."""
+        """Describe the progress of the peers."""
         if self.is_study:
             return f"; {describe_questions(self.tally(), self.questions())}"
         values = [value for value in self.estimates() if value is not None]
@@ -236,7 +236,7 @@ class SwarmReading:
 
 
 def describe_questions(tally: Tally, questions: Sequence[QuestionReading]) -> str:
-    """Say how many questions are answered, and what the first that is open waits for."""
+    """Describe how many questions are answered, and what the first open one waits for."""
     if not tally.total:
         return "no question asked yet"
     asked = tally.answered + tally.open
@@ -255,14 +255,14 @@ class PeerReader(Protocol):
 
     @property
     def name(self) -> str:
-        """The peer's name; not yet made harmless."""
+        """The peer's name, not yet made harmless."""
 
     @property
     def id(self) -> str:
-        """Its id, empty if that is not known."""
+        """The peer's id; empty if it is unknown."""
 
     def read(self) -> PeerReading:
-        """Read; what cannot be read becomes a state or a problem, never an error."""
+        """Return a reading; a failure becomes a state or a problem of it, never an error."""
 
 
 # By its folder
@@ -276,7 +276,7 @@ class FolderReader:
     id: str
     home: Home
     pid: int | None = None
-    """Its process, where that is known from elsewhere, such as the swarm that started it."""
+    """The number of its process, if the caller knows it, as a swarm does that started it."""
 
     def read(self) -> PeerReading:
         """Read the status file, and ask the system about the process."""
@@ -291,7 +291,7 @@ class FolderReader:
 
 
 def reading_of(status: Status | None, state: str) -> PeerReading:
-    """Return what a status says of a peer in this state."""
+    """Return the reading of a peer in this state from its status."""
     if status is None:
         return PeerReading(state)
     estimate = status.estimate or ()
@@ -320,19 +320,19 @@ def clean_problems(problems: Sequence[str]) -> tuple[str, ...]:
 
 
 class Reported(Protocol):
-    """What every peer says of its process."""
+    """The part of any peer's status that is about its process."""
 
     @property
     def pid(self) -> int | None:
-        """Its number."""
+        """The number of the process."""
 
     @property
     def stopped(self) -> bool:
-        """Whether it has ended as it was asked to."""
+        """Whether it has stopped on request."""
 
     @property
     def updated(self) -> float:
-        """When it said so."""
+        """The time of the status."""
 
 
 def state_of(status: Reported | None, pid: int | None, now: float) -> str:
@@ -345,7 +345,7 @@ def state_of(status: Reported | None, pid: int | None, now: float) -> str:
         return DOWN if process is None else STARTING
     if status.stopped:
         return _STOPPED
-    if process is None or process.began > status.updated + 1:  # the number was given to another
+    if process is None or process.began > status.updated + 1:  # another process has this number now
         return DOWN
     is_silent = now - status.updated > _SILENT_SECONDS
     return FROZEN if process.is_stopped or is_silent else UP
@@ -355,26 +355,26 @@ class Process(NamedTuple):
     """A process, as the system describes it."""
 
     is_stopped: bool
-    """Whether a signal holds it still."""
+    """Whether a signal has suspended it."""
     began: float
-    """When it was started; 0 where the system does not say."""
+    """The time of its start; 0 if it is unknown."""
 
 
 def process_of(pid: int) -> Process | None:
-    """Return what the system says of a process; None if there is none."""
+    """Return a process as the system describes it; None if it does not exist."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")  # any bytes may be a name
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")  # names may be any bytes
     except OSError:
         return _signaled(pid) if not Path("/proc/self/stat").exists() else None
     fields = text.rpartition(")")[2].split()
-    if fields[0] in "ZX":  # ended, but its parent has not asked how
+    if fields[0] in "ZX":  # ended, but its parent has not waited for it
         return None
     booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     return Process(fields[0] in "Tt", booted + int(fields[19]) / os.sysconf("SC_CLK_TCK"))
 
 
 def _signaled(pid: int) -> Process | None:
-    """Ask without /proc."""
+    """Look for a process without /proc."""
     if sys.platform == "win32":  # no peer runs there, and asking would interrupt the process
         return None
     try:
@@ -391,7 +391,7 @@ def _signaled(pid: int) -> Process | None:
 
 @dataclass
 class _Total:
-    """Adds up a count that begins at 0 again, as with a new process or a new generation."""
+    """The sum of a count that restarts at 0, as with a new process or a new generation."""
 
     total: int = 0
     _last: int = 0
@@ -399,7 +399,7 @@ class _Total:
     _moments: deque[tuple[float, int]] = field(default_factory=deque)
 
     def add(self, now: float, count: int | None, since: object) -> None:
-        """Note a count; it has begun anew if ``since`` has changed, or if it is smaller."""
+        """Add a count; it has restarted if ``since`` has changed, or if it is smaller."""
         if count is not None:
             is_new = since != self._since or count < self._last
             self.total += count if is_new else count - self._last
@@ -414,11 +414,9 @@ class _Total:
 
 
 class SwarmReader:
-    """Reads peers again and again; knows what they reported before they went silent.
+    """Reads peers again and again, and remembers the last reports of those that went silent.
 
-    Further readers may be added to the list.
-
-    More than one thread is for peers that may take long to answer.
+    Readers may be added to the list later. Use several threads if peers may take long to answer.
     """
 
     def __init__(self, readers: Sequence[PeerReader], threads: int = 1) -> None:
@@ -432,7 +430,7 @@ class SwarmReader:
         self._pool = ThreadPoolExecutor(threads, "peer readers") if threads > 1 else None
 
     def _take_up(self) -> None:
-        """Make room for readers that have come since."""
+        """Make room for readers that were added since."""
         for reader in self._readers[len(self.names) :]:
             self.names = (*self.names, clean_text(reader.name, LONGEST_NAME))
             self._readings.append(None)
@@ -468,7 +466,7 @@ class SwarmReader:
         )
 
     def close(self) -> None:
-        """Ask no peer any more."""
+        """Shut down the threads."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
 

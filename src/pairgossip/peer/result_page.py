@@ -1,8 +1,8 @@
-"""A signed result as one page to read and to print, which needs nothing else.
+"""A signed result as one self-contained page, to read and to print.
 
-It is what an ethics board is shown: what was asked, what came out, who has signed it, and what left
-each site, in the words in which `pairgossip peer init` asks the operator of each. Text of members
-is shown with characters that control how it looks spelled out.
+It is for an ethics board: the question, the answer, the members that have signed it, and all that
+left each site, in the words in which `pairgossip peer init` asks its operator. In text of members,
+characters that control how it looks are spelled out.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def write_page(signed: SignedResult, path: Path) -> None:
 
 
 def make_page(signed: SignedResult, curves: Sequence[Part] = ()) -> Page:
-    """Return the page of a signed result, once all signatures are checked.
+    """Check all signatures of a signed result, and return its page.
 
-    ``curves`` are those of its table, where no report shows them.
+    ``curves`` are those of its table, if no report shows them.
     """
     checked = check_signatures(signed, "This result")
     checked.require_all()
@@ -61,7 +61,7 @@ def write_rehearsal(result: Result, report: ReportReading | None, path: Path) ->
 
 
 def _title(result: Result) -> str:
-    """Return what stands above the page: the name of the report, or else the question."""
+    """Return the title of the page: the name of the report, or else the question."""
     spec = decode_spec(result.specification)
     return result.question if spec.report is None else find_report(spec.report).title(spec)
 
@@ -109,12 +109,12 @@ def _members(checked: Checked) -> Table:
 
 
 def _rounded(result: Result) -> str:
-    """Say how the numbers of rows of members are told, where they are counted in a table."""
+    """Describe how members' numbers of rows are rounded, if they are."""
     return ", rounded down to tens" if result.table is not None or not result.rounds else ""
 
 
 def _leaves(checked: Checked) -> Iterator[Part]:
-    """Say what each site has sent, as its operator was told."""
+    """Yield what left each site, in the words that its operator was asked with."""
     if checked.version == FIRST_VERSION:
         yield Paragraph(_OLD_SUMS)
         return
@@ -137,7 +137,7 @@ def _headline(result: Result) -> Iterator[Part]:
 
 
 def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Say what the figures are about, and how sure they are."""
+    """Return the facts about the figures of a result, and about their errors."""
     members = format_count(len(result.members), "member")
     adding = sum(map(bool, result.members.values()))
     if result.is_of_study and adding < len(result.members):
@@ -180,7 +180,7 @@ def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _origin(checked: Checked) -> list[tuple[str, str]]:
-    """Say when and by what the result was made."""
+    """Return the date, the computation and the versions of a result."""
     result, date = checked.result, "not recorded"
     if checked.kept is not None:
         date = (
@@ -195,7 +195,7 @@ def _origin(checked: Checked) -> list[tuple[str, str]]:
 
 
 def _place(checked: Checked) -> list[tuple[str, str]]:
-    """Say which of its members' computations it is: a generation of a run, or a question."""
+    """Return the computation of a result: a generation of a run, or a question of a study."""
     if (asked := checked.asked) is None:
         return [("generation", str(checked.result.ordinal))]
     asker = checked.signed.get(asked.asker, asked.asker[:16])

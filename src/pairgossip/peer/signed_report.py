@@ -1,7 +1,7 @@
-"""The report of a signed result: read from the table that members have signed, and checked by it.
+"""The report of a signed result, computed from the table whose digest all members have signed.
 
-Nobody signs the figures of a report. The file holds the table beside them, whose digest all members
-have signed, so that everybody computes them again.
+Nobody signs the figures of a report. The file holds the table with them, so anybody can compute
+them again.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from pairgossip.text import clean_text
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
-_LONGEST = 40
-"""Characters of a figure in a sentence; a longer one is cut."""
+_LONGEST_FIGURE = 40
+"""Largest number of characters of a figure in a sentence; a longer one is cut."""
 
 
 class Recomputed(NamedTuple):
-    """What the counts in a file tell."""
+    """The figures that follow from the counts in a file."""
 
     figures: int
-    """How many figures of the file follow from them."""
+    """The number of figures of the file that follow from the counts."""
     report: ReportReading | None
-    """What the report says; None if the specification asks for none."""
+    """The report; None if the specification asks for none."""
 
 
 def asks_report(result: Result) -> bool:
-    """Return whether a report of a result can be made: it asks for one, and there is a table."""
+    """Return whether a result can have a report: it asks for one, and there is a table."""
     return decode_spec(result.specification).report is not None and result.table is not None
 
 
 def explain_lack(result: Result) -> str | None:
-    """Say why a result has no value; None if it has one, or is a model."""
+    """Explain why a result has no value; return None if it has one, or is a model."""
     if result.value is not None or result.model is not None:
         return None
     if (no_table := dict(result.describe_table()).get("no table")) is not None:
@@ -68,7 +68,7 @@ def add_report(signed: SignedResult, table: bytes) -> SignedResult:
 
 
 def read_signed_report(signed: SignedResult) -> ReportReading | None:
-    """Return what the report of a result says; None if there is none, or no table."""
+    """Return the report of a result; None if it asks for none, or there is no table."""
     if signed.table is None or decode_spec(signed.result.specification).report is None:
         return None
     spec = restore_spec(signed.result.specification)
@@ -77,16 +77,16 @@ def read_signed_report(signed: SignedResult) -> ReportReading | None:
 
 
 def recompute(signed: SignedResult, where: str) -> Recomputed | None:
-    """Compute all figures of a file anew from the counts in it; None if there are none.
+    """Compute all figures of a file again from its counts; return None without exact counts.
 
-    Raise `InputError` for the first that they do not tell. Counts with noise tell none exactly.
+    Raise `InputError` for the first figure that differs.
     """
     result, spec = signed.result, decode_spec(signed.result.specification)
     if signed.table is None or spec.has_noise:
         if signed.report is not None:
             raise altered(where, "it holds a report without its counts")
         return None
-    spec = restore_spec(result.specification)  # no sound cells come of what nobody can agree to
+    spec = restore_spec(result.specification)  # refuses text that nobody can agree to
     table = _read_table(signed, spec, where)
     if result.rows != (numbers := table.numbers)[0]:
         raise altered(where, f"it is of {result.rows:,} rows, and its table of {numbers[0]:,}")
@@ -105,9 +105,9 @@ def recompute(signed: SignedResult, where: str) -> Recomputed | None:
     if signed.report is None:
         raise altered(where, f"it lacks the figures of its report, '{spec.report}'")
     figures = plain_figures(report.to_dict())
-    if (found := find_difference(signed.report, figures)) is not None:
-        name, stated, told = found
-        raise _differs(signed, where, f"{name} is {_show(told)} here and {_show(stated)} there")
+    if (difference := find_difference(signed.report, figures)) is not None:
+        name, stated, computed = difference
+        raise _differs(signed, where, f"{name} is {_show(computed)} here and {_show(stated)} there")
     return Recomputed(count + sum(1 for _ in list_figures(figures)), report)
 
 
@@ -116,7 +116,7 @@ def _read_report(signed: SignedResult, summary: Summary, spec: Spec) -> ReportRe
 
 
 def _read_table(signed: SignedResult, spec: Spec, where: str) -> Table:
-    """Return the table in a file; refuse counts that no rows have, which members can sign too."""
+    """Return the table in a file; refuse counts that no rows have, though members signed them."""
     cells = cells_of(spec)
     try:
         table = read_table(published_table(signed))
@@ -143,4 +143,4 @@ def _differs(signed: SignedResult, where: str, how: str) -> InputError:
 
 
 def _show(figure: object) -> str:
-    return "missing" if figure is None else clean_text(repr(figure), _LONGEST)
+    return "missing" if figure is None else clean_text(repr(figure), _LONGEST_FIGURE)

@@ -1,9 +1,9 @@
-"""A result that can be handed on: what members found, signed by each of them, checked offline.
+"""A result that its members have signed, so that anybody can check it offline.
 
 The last round of a run is a statement: every member contributes the figures of the result and the
 digest of all else in it, in clear, and signs that as it signs every contribution. So the signatures
-are there already; a file of the result holds them beside the certificates of the members. Nothing
-is handed on before all members have signed it.
+exist already; a file of the result holds them with the certificates of the members. Nothing is
+handed on before all members have signed it.
 
 Files of version 1 are those of pairgossip 0.2, where the name of a generation was a number. Those
 of version 3 are answers to a study's questions, whose members sign statements (`signed_study`).
@@ -39,52 +39,51 @@ _VERSION = 2
 STUDY_VERSION = 3
 """The version of the files of a study's questions."""
 FIRST_VERSION = 1
-"""The version of the files of pairgossip 0.2, whose sums told more than counts."""
-_LARGEST = 1 << 26
-"""Bytes of a file; a longer one is refused."""
+"""The version of the files of pairgossip 0.2, whose sums revealed more than counts."""
+_LARGEST_FILE = 1 << 26
+"""Largest number of bytes of a file; a longer one is refused."""
 _MOST_ROUNDS = 1 << 16
-"""Rounds of one generation; a result of a later one is refused."""
+"""Largest number of rounds of one generation; a result of a later round is refused."""
 _MOST_NAMED = 5
-"""Members that a sentence names; more are only counted."""
+"""Largest number of members that a sentence names; it counts the rest."""
 _MOST_GENERATIONS = 1 << 32
-"""Generations; a result of a later one is refused."""
+"""Largest number of generations; a result of a later one is refused."""
 
 
 class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One member's word for the result."""
+    """One member's signature of the result."""
 
     certificate: str
     signature: str
-    """In base 64."""
+    """The signature in base 64."""
 
 
 class SignedResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A result, and who has signed it."""
+    """A result with its signatures."""
 
     format: str = FORMAT
     version: int = _VERSION
     result: Result
     positive_class: str | float | None = None
-    """The class that high scores speak for, as the specification tells; None unless there are two
-    classes."""
+    """The class that high scores indicate, by the specification; None unless there are two classes.
+    """
     kept: Annotated[datetime.datetime, msgspec.Meta(tz=True)] | None = None
-    """When the peer that wrote this had all signatures, by its clock; nobody signs it."""
+    """The time at which the writer of this had all signatures, by its clock; nobody signs it."""
     round: Annotated[int, msgspec.Meta(ge=0, le=_MOST_ROUNDS)]
-    """In which the result was stated; of a study, whether in the first or the second attempt."""
+    """The round in which the result was stated; in a study, the first or the second attempt."""
     transcript: str
     """The digest of everything before, in base 64: the same at all members."""
     signatures: dict[str, Signature]
-    """By the members' ids."""
+    """The signatures, by the members' ids."""
     asked: AskedIn | None = None
     """The question and the list of members, of a study; None for a run."""
     agreement: Agreement | None = None
-    """Whether sites agree, as the signed sums over sites tell; None without such sums."""
+    """The agreement of sites, by the signed sums over sites; None without such sums."""
     table: str | None = None
-    """The table that the result is read from, with its salt, in base 64; None unless its writer
-    has published it."""
+    """The table of the result with its salt, in base 64; None unless its writer published it."""
     report: dict[str, Any] | None = None
-    """The figures of the report that the specification asks for, all of which the table tells; None
-    if it asks for none, or the table is not here."""
+    """The figures of the report, all computed from the table; None if the specification asks for
+    none, or the table is not here."""
 
 
 class Checked(NamedTuple):
@@ -96,11 +95,11 @@ class Checked(NamedTuple):
     missing: list[str]
     """The ids of members that have not."""
     version: int = _VERSION
-    """That of the file."""
+    """The version of the file."""
     kept: datetime.datetime | None = None
-    """When the peer that wrote the file had all signatures, by its clock."""
+    """The time at which the peer that wrote the file had all signatures, by its clock."""
     asked: AskedIn | None = None
-    """The question, of a study."""
+    """The question and the list of members, of a study; None for a run."""
 
     def require_all(self) -> None:
         """Raise `InputError` unless every member has signed."""
@@ -113,7 +112,7 @@ class Checked(NamedTuple):
 
 
 def publish_table(signed: SignedResult, table: bytes) -> SignedResult:
-    """Return a result with the table that it was read from."""
+    """Return a result with the table from which it was computed."""
     return msgspec.structs.replace(signed, table=_text(table))
 
 
@@ -132,14 +131,14 @@ def write_signed(signed: SignedResult, path: Path) -> None:
 
 
 def check_signed(path: Path) -> Checked:
-    """Read a signed result and check every signature, with nothing but the file."""
+    """Read a signed result and check every signature, from the file alone."""
     return check_signatures(read_signed(path), str(path))
 
 
 def read_signed(path: Path) -> SignedResult:
     """Read a signed result; no signature is checked."""
     description = "a signed result: give a file that peer result --json has written"
-    signed = read_struct(path, _LARGEST, SignedResult, description)
+    signed = read_struct(path, _LARGEST_FILE, SignedResult, description)
     if signed.format != FORMAT or not FIRST_VERSION <= signed.version <= STUDY_VERSION:
         raise InputError(
             f"{path} is no signed result of version {FIRST_VERSION} to {STUDY_VERSION}: check it "
@@ -170,7 +169,7 @@ def check_signatures(signed: SignedResult, where: str) -> Checked:
         is_sound = 0 < result.ordinal <= _MOST_GENERATIONS
     except ValueError:
         is_sound = False
-    if not is_sound:  # refused before anybody counts by it
+    if not is_sound:  # refused before anything uses it as a number
         raise altered(where, "its generation has no such name")
     if signed.table is not None:
         digest = hashlib.sha256(_bytes(signed.table)).hexdigest()
@@ -207,7 +206,7 @@ def _has_signed(signed: SignedResult, member: str, entry: Signature) -> bool:
 
 
 def _payload(signed: SignedResult, member: str) -> bytes:
-    """Return what a member signs, as the version of the file has it."""
+    """Return the bytes that a member signs, by the version of the file."""
     result, transcript = signed.result, _bytes(signed.transcript)
     if signed.asked is not None:
         name = signed.asked.name

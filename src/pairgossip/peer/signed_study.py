@@ -1,7 +1,7 @@
-"""What the members of a study sign, as whoever has nothing but a file can check it.
+"""The signatures of a study's members on an answer, checked with nothing but a file.
 
-The forms are those of `pairgossip.study.protocol.records`, spelled out: a file stays readable
-whatever becomes of the protocol.
+The forms are those of `pairgossip.study.protocol.records`, spelled out, so that a file stays
+readable if the protocol changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RECORD, _LIST = b"pairgossip study record 1\x00", b"pairgossip study list 1\x00
 
 
 class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was asked, and of whom."""
+    """The question of a study, and the members that were asked."""
 
     question: str
     """The signed question, in base 64."""
@@ -32,7 +32,7 @@ class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def name(self) -> bytes:
-        """The name of the question: the digest of what its member has signed."""
+        """The name of the question: the digest of its signed part."""
         return hashlib.sha256(_signed_part(self._fields())).digest()
 
     @property
@@ -55,7 +55,7 @@ class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_asked(asked: AskedIn, result: Result) -> str | None:
-    """Say what is wrong with the question of a result; None if nothing is."""
+    """Describe what is wrong with the question of a result; return None if nothing is."""
     try:
         question, cards = _decode(asked.question), asked.cards()
         (_, members, _, text), (asker, signature) = question[:4], question[-2:]
@@ -79,7 +79,7 @@ def check_asked(asked: AskedIn, result: Result) -> str | None:
 def statement_payload(
     member: str, question: bytes, attempt: int, transcript: bytes, public: bytes
 ) -> bytes:
-    """Return what a member signs that states a result."""
+    """Return the bytes that a member signs to state a result."""
     return _signed_part(["statement", question, attempt, transcript, public, member, b""])
 
 

@@ -1,4 +1,4 @@
-"""The section of a result's page that says whether the sites agree, with its forest plot."""
+"""The section of a result's page on the agreement of sites, with its forest plot."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _READING = "auc"
 
 
 def show_sites(result: Result, names: Mapping[str, str]) -> Iterator[Part]:
-    """Yield what there is to say of the sites of a result; ``names`` are those of members."""
+    """Yield the section on the sites of a result; ``names`` are those of members, by their ids."""
     sums = result.heterogeneity
     if sums is None:
         return
     yield Heading("Do the sites agree?")
-    found = find_agreement(sums)
-    if found is not None:
+    agreement = find_agreement(sums)
+    if agreement is not None:
         shown = sorted((names.get(one, one), line) for one, line in (sums.shown or {}).items())
         lines = [_place(clean_text(name), line, 1 / sums.sites) for name, line in shown]
-        ends = found.interval, found.prediction_interval
-        picture = Forest(_READING, _LEVEL, lines, found.mean, *ends).draw()
+        ends = agreement.interval, agreement.prediction_interval
+        picture = Forest(_READING, _LEVEL, lines, agreement.mean, *ends).draw()
         said = f"The diamond is the mean over {sums.sites} sites, each of which counts alike, with "
         said += "its interval; the line below is where a new site may be."
         if lines:
