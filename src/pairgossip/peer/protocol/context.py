@@ -1,4 +1,4 @@
-"""The surroundings of an exchange: who the peer is, who the others are, what they run."""
+"""The surroundings of an exchange: the peer, its neighbors, and the computation that they run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_CHANGES = Changes()
 
 @dataclass(frozen=True, kw_only=True)
 class Context(ABC):
-    """Facts that stay while a generation lasts; a subclass signs, and makes the rule."""
+    """Facts that do not change within a generation; a subclass signs, and makes the rule."""
 
     me: str
     """The peer's id."""
@@ -39,9 +39,9 @@ class Context(ABC):
     text: str
     """The specification itself."""
     own: Rows
-    """The peer's own rows, as they are used and as they travel."""
+    """The peer's own rows, as the rule uses them and as they travel."""
     rows: Mapping[str, int]
-    """How many rows each member began with, this peer among them."""
+    """The number of rows that each member began with, this peer included."""
     limits: tuple[tuple[float, float], ...]
     """The range of each entry of a record."""
     is_private: bool = False
@@ -64,28 +64,28 @@ class Context(ABC):
         """The local update of this peer's nodes in this generation."""
 
     def name_member(self, member: str) -> str:
-        """Return what people call a member."""
+        """Return the name of a member for people."""
         return member
 
     def link_weight(self, neighbor: str) -> float:
-        """Return how often the link to a neighbor rings beside others."""
+        """Return the rate at which the link to a neighbor rings, relative to other links."""
         return 1.0
 
     @cached_property
     def present_rows(self) -> Mapping[str, int]:
-        """How many rows each member has that takes part in this generation."""
+        """The number of rows of each member that takes part in this generation."""
         rows = {**self.rows, **self.changes.rows()}
         return {who: count for who, count in rows.items() if who not in self.changes.evicted}
 
     @cached_property
     def check(self) -> RecordCheck:
-        """Tells which records may circulate in this generation."""
+        """The check of records that circulate in this generation."""
         rows = self.present_rows
         return RecordCheck(self.verify, self.spec, self.limits, rows, whole=self.is_private)
 
     @cached_property
     def frame_limit(self) -> int:
-        """How long a frame of this run can be."""
+        """The largest number of bytes of a frame of this run."""
         return frame_limit(len(self.limits), self.rule.sizes[0], len(self.rows))
 
     def own_record(self, row: int, generation: str) -> Record:
@@ -99,7 +99,7 @@ class Context(ABC):
         return with_signature(unsigned, self.spec, self.sign)
 
     def is_genuine_notice(self, notice: Notice) -> bool:
-        """Return whether a member has announced this."""
+        """Return whether the announcer of a notice has signed it."""
         return self.verify(notice.announcer, signed_payload(notice, self.spec), notice.signature)
 
     def claim_growth(self) -> Growth:
@@ -108,13 +108,13 @@ class Context(ABC):
         return with_signature(unsigned, self.spec, self.sign)
 
     def is_genuine_growth(self, growth: Growth) -> bool:
-        """Return whether a member has claimed this of itself, and began as it was listed."""
+        """Return whether a member has signed its growth, and began with as many rows as listed."""
         is_as_listed = growth.member == self.me or growth.first == self.rows.get(growth.member)
         signed = signed_payload(growth, self.spec)
         return is_as_listed and self.verify(growth.member, signed, growth.signature)
 
     def rows_gone(self) -> int:
-        """Return how many rows fewer take part than at first; negative if there are more."""
+        """Return the number of rows lost since the start; negative if there are more rows now."""
         gone = sum(self.rows.get(member, 0) for member in self.changes.evicted)
         remaining = [one for one in self.changes.grown if one.member not in self.changes.evicted]
         return gone - sum(one.rows - one.first for one in remaining)
@@ -125,5 +125,5 @@ class Context(ABC):
         return replace(self, rows={**self.rows, **first}, changes=changes)
 
     def with_own(self, own: Rows) -> Self:
-        """Return the context of a peer that has these rows by now."""
+        """Return the context of a peer with these rows of its own."""
         return replace(self, own=own)

@@ -1,4 +1,4 @@
-"""What happens to a peer, as it is counted: for its operator, its metrics, and whoever reads them.
+"""Events of a peer, which are counted for its operator and its metrics.
 
 The words of an event are its label in metrics and in the status file. Nothing else depends on them.
 """

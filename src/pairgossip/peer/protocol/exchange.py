@@ -4,9 +4,9 @@ Theory of operation
 -------------------
 A swap that one side makes and the other does not duplicates one record and loses another, forever.
 So an exchange happens on both sides exactly once or not at all, whatever is lost, repeated,
-reordered or killed.
+reordered or killed on the way.
 
-The initiator writes down that it asks, durably, before it asks. From then on the node concerned is
+The initiator saves its offer durably before it sends it. From then on the node of the offer is
 frozen, and the offer is repeated until there is an answer: giving up alone would be a half-made
 swap. The responder decides, once: it swaps, averages, updates and writes the outcome down in one
 durable transaction before it answers, and gives the same answer again whenever the same offer comes
@@ -63,16 +63,16 @@ _REJECTED: dict[Reason, Event] = {
     "stale": Event.REJECTED_STALE,
     "generation": Event.REJECTED_GENERATION,
 }
-"""What it is called that a neighbor has rejected an offer."""
+"""The event of an offer that a neighbor rejects, by its reason."""
 _REJECTING: dict[Reason, Event] = {
     "busy": Event.REJECTING_BUSY,
     "member": Event.REJECTING_MEMBER,
     "stale": Event.REJECTING_STALE,
     "generation": Event.REJECTING_GENERATION,
 }
-"""The same of a neighbor's offer."""
+"""The event of a neighbor's offer that this peer rejects, by its reason."""
 _REPEATS_UNTIL_AWAY = 3
-"""A neighbor is taken to be away once this many repeated offers were not answered at all."""
+"""Number of repeated offers without any answer after which a neighbor counts as away."""
 
 
 @dataclass
@@ -85,10 +85,10 @@ class Exchange(Nodes):
     _overdue: set[int] = field(default_factory=set)
     """The numbers of offers that had to be repeated."""
     _unheard: Counter[str] = field(default_factory=Counter)
-    """How often offers were repeated since a neighbor was last heard."""
+    """The number of repeated offers since each neighbor was last heard."""
 
     def describe_backup(self, neighbor: str) -> str:
-        """Say what a neighbor knows that shows that this state is a restored backup."""
+        """Describe the evidence at a neighbor that this state is a restored backup."""
         return f"Neighbor '{neighbor}' has seen later offers of this peer than its own state knows:"
 
     # Events
@@ -107,7 +107,7 @@ class Exchange(Nodes):
         return actions
 
     def ring(self, to: str) -> list[Action]:
-        """The clock rang and a neighbor was drawn: offer it an exchange, if it is there."""
+        """Offer an exchange to the neighbor drawn when the clock rang, if it is there."""
         if to not in self.present:
             self.counts[Event.NEIGHBOR_EVICTED] += 1
         elif to in self.state.pending:
@@ -134,7 +134,7 @@ class Exchange(Nodes):
         return [Save(self.state, sync=True), Send(to, self._offer(to)), RepeatLater(to)]
 
     def repeat(self, to: str) -> list[Action]:
-        """Time has passed without an answer of this neighbor."""
+        """Repeat the offer to a neighbor that has not answered in time."""
         if to not in self.state.pending:
             return []
         seq = self.state.pending[to].seq
@@ -175,7 +175,7 @@ class Exchange(Nodes):
         self.state = State(
             generation=notice.generation,
             evicted=notice.evicted,
-            seq=self.state.seq,  # a number is never used twice, in whatever generation
+            seq=self.state.seq,  # a number is never used twice, not even in another generation
             nodes=first_nodes(self.context, notice.generation),
             pending={},
             outcomes={},
@@ -238,7 +238,7 @@ class Exchange(Nodes):
         return list(chain.from_iterable(self._handle_offer(*one) for one in waiting.items()))
 
     def _reject_waiting(self) -> list[Action]:
-        """Let no neighbor wait any longer, since the peer waited for may be gone."""
+        """Reject all waiting offers, since the peer whose answer they wait for may be gone."""
         waiting, self._waiting = self._waiting, {}
         rejected = (self._reject(who, offer.seq, "busy") for who, offer in waiting.items())
         return list(chain.from_iterable(rejected))

@@ -1,4 +1,4 @@
-"""Who takes part: what neighbors must agree on, and the generations of a network.
+"""Membership: what neighbors must agree on, and the generations of a network.
 
 Neighbors say hello, and run the same specification or have nothing to do with each other. A
 generation is one run of the network from the members' own rows. When a member is lost for good, the
@@ -41,7 +41,7 @@ class ForgottenRows(RestoredBackup):
 
 
 class BrokenInvariant(Exception):
-    """This peer's own state is not what it must be: a defect of ours, never a neighbor's."""
+    """This peer's own state is impossible: a defect of this program, never a neighbor's fault."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Membership(ABC):
     context: Context
     state: State
     counts: Counter[Event] = field(default_factory=Counter)
-    """Events since the peer started."""
+    """The number of events of each kind since the peer started."""
     agreed: set[str] = field(default_factory=set)
     """Neighbors that run the same specification."""
     disagreeing: dict[str, str] = field(default_factory=dict)
@@ -63,10 +63,10 @@ class Membership(ABC):
     evicted_by: str | None = None
     """The member that has announced a generation without this peer."""
     unlisted: dict[str, str] = field(default_factory=dict)
-    """By neighbor: an id that it says is evicted, and that is not on this peer's list."""
+    """An id that a neighbor calls evicted and that is not on this peer's list, by the neighbor."""
     away: set[str] = field(default_factory=set)
-    """Neighbors that are not there, as far as is known: they do not answer, or whoever runs the
-    protocol knows that the connection is gone. Any frame from them proves otherwise."""
+    """The neighbors that seem to be gone: they do not answer, or the caller knows that their
+    connection is gone. Any frame from them proves otherwise."""
 
     def __post_init__(self) -> None:
         self.context = self.context.with_changes(self.state.changes)
@@ -79,7 +79,7 @@ class Membership(ABC):
 
     @abstractmethod
     def describe_backup(self, neighbor: str) -> str:
-        """Say what a neighbor knows that shows that this state is a restored backup."""
+        """Describe the evidence at a neighbor that this state is a restored backup."""
 
     @abstractmethod
     def start(self) -> list[Any]:
@@ -192,7 +192,7 @@ class Membership(ABC):
         elif self.context.me in notice.evicted:
             return self._leave(notice)
         elif strangers := set(notice.evicted) - self.context.rows.keys():
-            # Else whoever likes could begin one generation after another about nobody.
+            # Otherwise anybody could begin one generation after another about strangers.
             event = Event.EVICTION_OF_STRANGER
             self.unlisted[sender] = min(strangers)
         elif notice.changes.rows().get(self.context.me, 0) > len(self.context.own):
@@ -214,7 +214,7 @@ class Membership(ABC):
         return growth.rows <= MOST_TRAVELING and self.context.is_genuine_growth(growth)
 
     def _follow(self, notice: Notice) -> list[Any]:
-        """Begin the notice's generation, or one that follows both it and mine, or neither."""
+        """Begin the notice's generation, or one that follows both it and this peer's, or none."""
         mine, theirs = self.state.changes, notice.changes
         if notice.generation > self.state.generation and theirs.include(mine):
             return self.begin_generation(notice)
@@ -224,7 +224,7 @@ class Membership(ABC):
         return self.begin_generation(self._announce(mine.union(theirs), notice.generation))
 
     def _announce(self, changes: Changes, *before: str) -> Notice:
-        """Announce a generation with these changes, later than all these."""
+        """Announce a generation with these changes, later than this peer's and those ``before``."""
         generation = next_generation((self.state.generation, *before), changes)
         return self.context.announce(generation, changes)
 

@@ -4,11 +4,11 @@ A record is one row of a member's data, signed by the member, the same wherever 
 
 A generation is one run of the network from the members' own records. It is known by what has
 changed since the members were listed: who is evicted, and who has more rows than at first. Its name
-is text: eight hexadecimal digits say how many generations there were before, and 64 are the SHA-256
-of the changes. So the later of two names sorts behind the earlier, two peers that begin different
-generations at once give them different names, and whoever hears of both begins one with all that
-either has changed. That a member has more rows only the member itself can say: it signs it, and the
-others carry its words along.
+is text: eight hexadecimal digits count the generations before it, and 64 are the SHA-256 of the
+changes. So the later of two names sorts behind the earlier. Two peers that begin different
+generations at once give them different names, and a peer that hears of both begins one with the
+changes of both. Only a member itself can claim that it has more rows: it signs the claim, and the
+others pass it on.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from pairgossip.peer.protocol.events import Event
 
 VERSION = 5
 """Version of the form of frames, messages and records, and of the rules of an exchange, which
-neighbors must have in common. Count it up whenever any of that changes."""
+neighbors must have in common. Increase it whenever any of that changes."""
 MOST_ROWS = 1 << 40
-"""Rows of one member; more are refused."""
+"""Largest number of rows of one member; more are refused."""
 MOST_TRAVELING = 1_000_000
-"""The same where rows travel."""
+"""Largest number of rows of one member if rows travel; more are refused."""
 _MOST_GENERATIONS = 1 << 30
-"""Nobody can have begun more than this: the number fits into the digits of a name."""
+"""Largest number of generations before one, which fits into the digits of a name."""
 FIRST_GENERATION = "00000000"
-"""Its name: nothing has changed in it, so that there is no digest."""
+"""The name of the first generation, without a digest, since nothing has changed."""
 _COUNT_DIGITS = len(FIRST_GENERATION)
-"""Hexadecimal digits of a name that say how many generations there were before."""
+"""Number of hexadecimal digits of a name that count the generations before."""
 _LATER_GENERATION = re.compile(rf"[0-9a-f]{{{_COUNT_DIGITS + 64}}}")
 _MOST_REMEMBERED = 100_000
-"""Genuine records remembered; beyond, all are forgotten and checked again."""
+"""Largest number of genuine records remembered; beyond it all are dropped and checked again."""
 _LARGEST_FRAME = 1 << 20
-"""Bytes of a frame if the run sets no smaller limit; a longer one is refused."""
+"""Largest number of bytes of a frame if the run sets no limit; a longer one is refused."""
 _LARGEST_TEXT = 1 << 16
-"""Characters of the specification in a hello; a longer one is refused."""
+"""Largest number of characters of the specification in a hello; a longer one is refused."""
 _LARGEST_NUMBER = (1 << 63) - 1
-"""Largest count of offers, which is the largest number that the database holds."""
+"""Largest number of an offer, and the largest of the database; a larger one is refused."""
 
 Rows = tuple[tuple[float, ...], ...]
 Mass = tuple[float, ...]
@@ -54,7 +54,7 @@ Reason = Literal["busy", "member", "stale", "generation"]
 
 
 def digest_rows(rows: Rows) -> str:
-    """Return a fingerprint of rows, by which a change of a file is noticed."""
+    """Return a digest of rows, which shows whether a file has changed."""
     packed = b"".join(struct.pack(f"<{len(row)}d", *row) for row in rows)
     return hashlib.sha256(struct.pack("<q", len(rows)) + packed).hexdigest()
 
@@ -70,13 +70,13 @@ class Record(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class Growth(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A member's own word that it has more rows than its invitation says."""
+    """A member's signed claim that it has more rows than its invitation says."""
 
     member: str
     first: int
-    """How many rows it began with, which its invitation tells."""
+    """The number of rows that it began with, by its invitation."""
     rows: int
-    """How many it has."""
+    """The number of rows that it has now."""
     signature: bytes
 
 
@@ -87,7 +87,7 @@ class Changes(NamedTuple):
     grown: tuple[Growth, ...] = ()
 
     def union(self, other: Changes) -> Changes:
-        """Return all that is in either, and of a member that grew in both the larger growth."""
+        """Return the changes in either; of two growths of a member, the larger one."""
         grown = {one.member: one for one in other.grown}
         for one in self.grown:
             if one.member not in grown or grown[one.member].rows <= one.rows:
@@ -98,14 +98,14 @@ class Changes(NamedTuple):
         )
 
     def include(self, other: Changes) -> bool:
-        """Return whether the other has nothing that is not in these."""
+        """Return whether these contain all changes of the other."""
         rows = self.rows()
         return set(other.evicted) <= set(self.evicted) and all(
             one.rows <= rows.get(one.member, 0) for one in other.grown
         )
 
     def rows(self) -> dict[str, int]:
-        """Return how many rows the members have that grew."""
+        """Return the number of rows of each member that grew."""
         return {one.member: one.rows for one in self.grown}
 
 
@@ -116,7 +116,7 @@ class _Message(
 
 
 class Hello(_Message, frozen=True, tag="hello"):
-    """Who runs what: neighbors that run different specifications do not exchange."""
+    """The specification of a member; neighbors with different ones do not exchange."""
 
     spec: str
     """The hash of the specification."""
@@ -127,7 +127,7 @@ class Hello(_Message, frozen=True, tag="hello"):
 
 
 class Offer(_Message, frozen=True, tag="offer"):
-    """Offers to swap records and average masses, with those of the sender."""
+    """An offer to swap records and average masses, with those of the sender."""
 
     generation: str
     seq: int
@@ -136,7 +136,7 @@ class Offer(_Message, frozen=True, tag="offer"):
 
 
 class Accept(_Message, frozen=True, tag="accept"):
-    """Accepts an offer: done on this side, with record and mass as they were before."""
+    """The acceptance of an offer: done on this side, with record and mass as they were before."""
 
     generation: str
     seq: int
@@ -145,7 +145,7 @@ class Accept(_Message, frozen=True, tag="accept"):
 
 
 class Reject(_Message, frozen=True, tag="reject"):
-    """Rejects an offer: nothing was or will be done for it on this side."""
+    """The rejection of an offer: nothing was or will be done for it on this side."""
 
     generation: str
     seq: int
@@ -153,14 +153,14 @@ class Reject(_Message, frozen=True, tag="reject"):
 
 
 class Notice(_Message, frozen=True, tag="notice"):
-    """A new generation begins, without some members, and with more rows of others."""
+    """The announcement of a generation without some members, and with more rows of others."""
 
     generation: str
     evicted: tuple[str, ...]
     announcer: str
     signature: bytes
     grown: tuple[Growth, ...]
-    """As each of them has signed it."""
+    """The growths of members, each signed by its member."""
 
     @property
     def changes(self) -> Changes:
@@ -176,29 +176,29 @@ _Signed = TypeVar("_Signed", Record, Growth, Notice)
 
 
 def with_signature(unsigned: _Signed, spec: str, sign: Callable[[bytes], bytes]) -> _Signed:
-    """Return what a member says, signed by the member, for a specification."""
+    """Return a member's claim for a specification, with the member's signature."""
     return msgspec.structs.replace(unsigned, signature=sign(signed_payload(unsigned, spec)))
 
 
-def signed_payload(said: Record | Growth | Notice, spec: str) -> bytes:
-    """Return what is signed: all that is said, and the specification that it is said for.
+def signed_payload(claim: Record | Growth | Notice, spec: str) -> bytes:
+    """Return the bytes that are signed: the claim, and the specification that it is for.
 
-    It begins with what it is, so that no signature made for something else is ever taken for it.
+    They begin with the kind of claim, so no signature for another kind is ever taken for it.
     """
     content: tuple[object, ...]
-    match said:
+    match claim:
         case Record():
-            kind, content = b"record", (said.origin, said.row, said.generation, said.value)
+            kind, content = b"record", (claim.origin, claim.row, claim.generation, claim.value)
         case Growth():
-            kind, content = b"growth", (said.member, said.first, said.rows)
+            kind, content = b"growth", (claim.member, claim.first, claim.rows)
         case Notice():
             kind = b"notice"
-            content = (said.announcer, said.generation, said.evicted, said.grown)
+            content = (claim.announcer, claim.generation, claim.evicted, claim.grown)
     return b"pairgossip %b 2\x00" % kind + msgspec.msgpack.encode((spec, *content))
 
 
 class RecordCheck:
-    """Tells whether a record may circulate; what was found genuine once is remembered."""
+    """Checks whether a record may circulate, and remembers the genuine ones."""
 
     def __init__(
         self,
@@ -255,12 +255,12 @@ def generation_name(count: int, evicted: Iterable[str], grown: Iterable[Growth] 
 
 
 def is_generation(name: str) -> bool:
-    """Return whether this is the name of the first generation, or looks like that of a later."""
+    """Return whether a name is that of the first generation, or has the form of a later one."""
     return name == FIRST_GENERATION or _LATER_GENERATION.fullmatch(name) is not None
 
 
 def generations_before(generation: str) -> int:
-    """Return how many generations there were before this one."""
+    """Return the number of generations before this one."""
     return int(generation[:_COUNT_DIGITS], 16)
 
 
@@ -331,7 +331,7 @@ def decode(frame: bytes, largest: int = _LARGEST_FRAME) -> AnyMessage:
 
 
 def frame_limit(columns: int, mass: int, members: int = 0) -> int:
-    """Return how long a frame of a run can be: sizes follow from specification and members."""
+    """Return the largest number of bytes of a frame, by the specification and the members."""
     return _LARGEST_TEXT + 512 + 9 * (columns + mass) + 96 * 64 + 256 * members
 
 

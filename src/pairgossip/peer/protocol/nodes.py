@@ -1,7 +1,4 @@
-"""A peer's nodes: one for each row of its data.
-
-Here is which are free, and how they swap, average and update.
-"""
+"""A peer's nodes, one for each row of its data: how they freeze, swap, average and update."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ from pairgossip.peer.protocol.state import Node, State, Vector, as_vector
 
 
 def picks_per_exchange(rows: int) -> int:
-    """How many of a peer's rows one exchange picks: one by the network, then two by the peer.
+    """Return how many of a peer's rows one exchange picks: one for a neighbor, and two locally.
 
-    With one or two rows there would be no two to pick as soon as one is in an offer. With more it
-    is rare that offers freeze all but one; then the two are left out, and counted in the state.
+    With one or two rows, no two would be free while one is in an offer. With more rows, offers
+    rarely freeze all but one; the local exchange is then left out, and counted in the state.
     """
     return 3 if rows > 2 else 1
 
@@ -33,7 +30,7 @@ class Nodes(Membership):
 
     @property
     def free_rows(self) -> int:
-        """How many rows no offer has frozen."""
+        """The number of rows that no offer has frozen."""
         return len(self.state.nodes) - len(self.state.pending)
 
     def _free_node(self) -> int | None:
@@ -42,11 +39,11 @@ class Nodes(Membership):
         return drawn[0] if drawn else None
 
     def _free_nodes(self, purpose: str, count: int) -> list[int]:
-        """Draw different nodes that no offer has frozen; none if there are fewer than asked for."""
+        """Draw different nodes that no offer has frozen; return none if there are too few."""
         free = self.free_rows
         if free < count:
             return []
-        # Lots cost more than all the rest, and with a single row there is nothing to draw.
+        # A generator costs more than all the rest, and with a single row there is nothing to draw.
         drawn = self._lots(purpose).sample(range(free), count) if free > 1 else [0]
         for frozen in self.state.frozen:
             # The numbers from a frozen node on stand for the nodes that follow it.
@@ -54,7 +51,7 @@ class Nodes(Membership):
         return drawn
 
     def _lots(self, purpose: str) -> random.Random:
-        """Return a source of chance that gives the same again if a crash undoes what was drawn.
+        """Return a random generator that repeats its draws if a crash undoes their effects.
 
         Each purpose has its own, or the row exchanged locally would always be the next one offered.
         """
@@ -63,7 +60,7 @@ class Nodes(Membership):
         return random.Random(repr((self.context.draw_seed, self.context.me, purpose, drawn)))
 
     def _apply(self, node: int, record: Record, mass: Mass) -> bool:
-        """Hold the other's record, average both masses, and update; return False to refuse all."""
+        """Take the other's record, average both masses, and update; return whether that worked."""
         mine = self.state.nodes[node]
         average = tuple((a + b) / 2 for a, b in zip(mine.mass, mass, strict=True))
         if not self._update({node: Node(record, average, mine.private)}):
@@ -73,12 +70,12 @@ class Nodes(Membership):
         return True
 
     def _exchange_locally(self) -> tuple[int, ...]:
-        """Let two rows of this peer exchange, which costs no message; return which."""
+        """Let two rows of this peer exchange, which costs no message; return their nodes."""
         if picks_per_exchange(len(self.state.nodes)) == 1:
             return ()
         drawn = self._free_nodes("local", 2)
         if not drawn:
-            # Harmless: it is rare, it depends on no value, and what is reported is divided by the
+            # Harmless: this is rare and depends on no value, and estimates are divided by the
             # weight of the updates that were made. These rows are only picked later.
             return self._leave_out(Event.TOO_FEW_FREE)
         i, j = drawn
@@ -96,7 +93,7 @@ class Nodes(Membership):
         return ()
 
     def _update(self, exchanged: dict[int, Node]) -> bool:
-        """Make the local updates of nodes that have exchanged; none if a number is not finite."""
+        """Update nodes that have exchanged; return False, changing none, if a number overflows."""
         updated = {}
         for row, node in exchanged.items():
             is_own = (node.record.origin, node.record.row) == (self.context.me, row)

@@ -1,7 +1,7 @@
 """The interface of programs that compute sums: rounds, and the contribution of each member.
 
-A program is the same computation at every member but for the rows: what it asks next follows from
-the sums so far. It does no input or output, so the same program runs in simulations.
+All members run the same program and differ in their rows alone: its next question follows from the
+sums so far. It does no input or output, so simulations run the same program.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
-"""Numbers modulo 2^64, which add up exactly whatever their order."""
+"""Numbers modulo 2^64, which add up exactly in any order."""
 LEAST_MEMBERS = 3
-"""With two, each learns the other's numbers from the sum."""
+"""Least number of members; of two, each would learn the other's numbers from the sum."""
 LEAST_ROWS = 10
 """Default for the least number of rows of a batch, and of a class of one site behind a total."""
 LEAST_SITES = LEAST_MEMBERS + 1
 """Least number of members that add rows in blocks; one of them may claim rows that it lacks."""
 SIZE_STEP = 10
-"""Others learn numbers of rows rounded down to multiples of this, but for those below it."""
+"""Others learn numbers of rows rounded down to multiples of this; see `round_size`."""
 
 
 def round_size(rows: int) -> int:
@@ -34,11 +34,11 @@ class Kind(Enum):
     """The purpose of a round."""
 
     SUM = "sum"
-    """Every member contributes numbers, masked, of which the sum becomes known."""
+    """Every member contributes masked numbers, whose sum becomes known."""
     EXCHANGE = "exchange"
-    """Rows travel between members, beside the rounds; a statement follows once that is enough."""
+    """Rows travel between members outside the rounds; a statement follows once that suffices."""
     STATEMENT = "statement"
-    """Every member says the same in clear, and signs it."""
+    """Every member states the same in clear, and signs it."""
 
 
 class Ask(NamedTuple):
@@ -48,43 +48,43 @@ class Ask(NamedTuple):
     public: bytes
     """All that contributions depend on besides the rows, such as a model; known to all members."""
     words: int = 0
-    """The length of each contribution."""
+    """The number of words of each contribution."""
 
 
 class Disagreement(Exception):
-    """Another member asks for something else than this one, or a sum is impossible."""
+    """Another member asks a different question from this one's, or a sum is impossible."""
 
 
 class Rounds(Protocol):
-    """What members ask one another in rounds, and what they make of the answers."""
+    """A computation in rounds: the questions to all members, and the use of their answers."""
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there are at most."""
+        """The largest number of rounds."""
 
     def ask(self) -> Ask | None:
-        """Return what the next round asks for; None if all is known."""
+        """Return the question of the next round; None if all is known."""
 
     def contribute(self, ask: Ask) -> Words:
-        """Return this member's numbers."""
+        """Return this member's contribution."""
 
     def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
-        """Return the same question as another member asks it; raise `Disagreement` if it is not.
+        """Return a question as another member asks it; raise `Disagreement` if it is another one.
 
         A repeated question takes one more round; otherwise it was asked in these words at once.
         """
 
     def take(self, ask: Ask, total: Words) -> None:
-        """Go on with the sum of all members' numbers."""
+        """Continue with the sum of all contributions."""
 
 
 def pack(words: Words) -> bytes:
-    """Write words as they travel."""
+    """Return words as bytes to send."""
     return words.astype("<u8").tobytes()
 
 
 def add_up(contributions: Iterable[bytes], words: int) -> Words:
-    """Add contributions of this length modulo 2^64."""
+    """Add contributions, each of this number of words, modulo 2^64."""
     total = np.zeros(words, dtype=np.uint64)
     for packed in contributions:
         total += np.frombuffer(packed, dtype="<u8")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Numbers = tuple[float, ...]
 _LARGEST = 1e150
-"""Beyond this, squares leave the floating range; no honest mass comes near."""
+"""Largest plausible number in a mass, far beyond honest ones; squares of larger ones overflow."""
 
 
 class Rule(Protocol):
@@ -37,25 +37,25 @@ class Rule(Protocol):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many numbers the mass and the private part have; the last private one counts."""
+        """The lengths of the mass and of the private part, whose last number counts updates."""
 
     def begin(self) -> tuple[Numbers, Numbers]:
-        """Return mass and private part of a node that has met nobody."""
+        """Return the mass and the private part of a node that has met nobody."""
 
     def update(
         self, mass: Numbers, private: Numbers, own: Numbers, other: Numbers, is_own: bool
     ) -> tuple[Numbers, Numbers]:
-        """Fold in the pair of the node's own row and the row it holds."""
+        """Return both parts with the pair of the node's own row and the other one folded in."""
 
     def is_plausible(self, mass: Numbers) -> bool:
-        """Whether a neighbor can honestly have this mass."""
+        """Return whether a neighbor can honestly have this mass."""
 
     def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
-        """Return what the node knows: components of a statistic, or a model; NaN if nothing."""
+        """Return a node's estimate of a statistic's components, or its model; NaN before one."""
 
 
 class _Zeros:
-    """A beginning from zero, and masses of a fixed length."""
+    """The common part of rules that begin with zeros and have masses of a fixed length."""
 
     sizes: tuple[int, int]
 
@@ -71,8 +71,8 @@ class _Zeros:
 class StatisticRule(_Zeros):
     """The common part of rules that estimate: the kernel's values of a pair, and products of rows.
 
-    A mass is what the averages are read from, then what the sampling error is read from: see
-    `row_products`. Privately a node keeps the means of its visits, and counts them.
+    A mass has the numbers for the averages, then the products for the sampling error: see
+    `row_products`. The private part has the means over a node's visits, and their number.
     """
 
     kernel: Kernel | Combination
@@ -80,20 +80,20 @@ class StatisticRule(_Zeros):
     counts_own: bool = True
     """Whether a row paired with itself counts, as in the V-statistic."""
     debiased: DebiasedKernel | None = None
-    """Under privacy: the kernel as a function of reports, which rows then are."""
+    """The kernel as a function of reports, which rows are under privacy; None otherwise."""
 
     @property
     def averaged(self) -> int:
-        """How many numbers of the mass the averages are read from."""
+        """The number of entries of the mass that give the averages."""
         raise NotImplementedError
 
     def _fold(self, averaged: FloatArray, visits: int, value: FloatArray) -> FloatArray:
-        """Fold the pair's value into what the averages are read from."""
+        """Fold the pair's value into the entries that give the averages."""
         raise NotImplementedError
 
     @property
     def sizes(self) -> tuple[int, int]:  # type: ignore[override]
-        """What the averages are read from and the products; the means and the count of visits."""
+        """The lengths of averages and products, and of the means and the count of visits."""
         components = len(self.kernel.components)
         return self.averaged + row_products.numbers_per_node(components), 2 * components + 1
 
@@ -111,7 +111,7 @@ class StatisticRule(_Zeros):
         return (*folded.tolist(), *(products + change).tolist()), tuple(after.tolist())
 
     def values(self, own: Numbers, other: Numbers, is_own: bool) -> FloatArray:
-        """The kernel of one pair, component by component."""
+        """Return the kernel of one pair, component by component."""
         components = self.kernel.components
         if is_own and not self.counts_own:
             return np.zeros(len(components))
@@ -126,7 +126,7 @@ class StatisticRule(_Zeros):
         )
 
     def is_plausible(self, mass: Numbers) -> bool:
-        """Products may be as large as squares of what is averaged."""
+        """Return whether a neighbor can honestly have this mass; products may be squares."""
         averaged, products = mass[: self.averaged], mass[self.averaged :]
         return (
             len(mass) == self.sizes[0]
@@ -141,7 +141,7 @@ class PaperMixing(StatisticRule):
 
     @property
     def averaged(self) -> int:
-        """The estimates."""
+        """The number of estimates."""
         return len(self.kernel.components)
 
     def _fold(self, averaged: FloatArray, visits: int, value: FloatArray) -> FloatArray:
@@ -156,14 +156,14 @@ class PaperMixing(StatisticRule):
 
 @dataclass(frozen=True)
 class WeightedMixing(StatisticRule):
-    """Sums and weights are averaged: frozen and restarted peers then do no lasting harm."""
+    """Averages of sums and weights, to which frozen and restarted peers do no lasting harm."""
 
     weight: float = 1.0
-    """One over how often the node is picked, in any unit that all members share."""
+    """The inverse of the rate at which the node is picked, in a unit that all members share."""
 
     @property
     def averaged(self) -> int:
-        """The weighted sums and the weight."""
+        """The number of weighted sums, and one for the weight."""
         return len(self.kernel.components) + 1
 
     def _fold(self, averaged: FloatArray, visits: int, value: FloatArray) -> FloatArray:
@@ -171,7 +171,7 @@ class WeightedMixing(StatisticRule):
         return weighted_gosta.local_update(averaged, self.weight, value)
 
     def is_plausible(self, mass: Numbers) -> bool:
-        """Weights are never negative."""
+        """Return whether a neighbor can honestly have this mass; weights are never negative."""
         return super().is_plausible(mass) and mass[self.averaged - 1] >= 0.0
 
     def readout(self, mass: Numbers, private: Numbers) -> FloatArray:
@@ -188,15 +188,14 @@ class DualAveraging(_Zeros):
     prox: ProximalMap
     gamma: StepSize
     probability: float
-    """How often the node is picked in the time in which a link rings once; steps are capped at
-    that of the first such unit.
-    """
+    """The mean number of picks of the node per ring of a link; steps are capped at the step of the
+    first such unit of time."""
     debiased: DebiasedLoss | None = None
-    """Under privacy: the loss as a function of reports, which rows then are."""
+    """The loss as a function of reports, which rows are under privacy; None otherwise."""
 
     @property
     def sizes(self) -> tuple[int, int]:  # type: ignore[override]
-        """The accumulator; model, mean model and picks."""
+        """The lengths of the accumulator, and of model, mean model and picks together."""
         return self.dimension, 2 * self.dimension + 1
 
     def update(
@@ -237,11 +236,11 @@ class AdaptiveAveraging(_Zeros):
     prox: MetricMap
     scale: float
     weight: float
-    """One over how often the node is picked, in any unit that all members share."""
+    """The inverse of the rate at which the node is picked, in a unit that all members share."""
 
     @property
     def sizes(self) -> tuple[int, int]:  # type: ignore[override]
-        """The sums z, s, d and m; model and picks."""
+        """The lengths of the sums z, s, d and m together, and of model and picks."""
         return 3 * self.dimension + 1, self.dimension + 1
 
     def update(
@@ -259,7 +258,7 @@ class AdaptiveAveraging(_Zeros):
         return tuple(sums[0].tolist()), (*theta[0].tolist(), private[-1] + 1)
 
     def is_plausible(self, mass: Numbers) -> bool:
-        """Sums of squares and the count are never negative, and as large as squares."""
+        """Return whether a neighbor can honestly have this mass; all but z are never negative."""
         z, others = mass[: self.dimension], mass[self.dimension :]
         return (
             len(mass) == self.sizes[0]
@@ -274,10 +273,10 @@ class AdaptiveAveraging(_Zeros):
 
 
 def _reports(row: Numbers) -> IntArray:
-    """One report as debiased kernels take it; a liar's is within limits but may not be whole."""
+    """Return a report as debiased kernels take it; a liar's, within limits, may not be whole."""
     return np.array([[math.floor(entry) for entry in row]])
 
 
 def _block(row: Numbers) -> FloatArray:
-    """One row as kernels and losses take it: (1,) for one column, (1, d) for more."""
+    """Return a row as kernels and losses take it: (1,) for one column, (1, d) for more."""
     return np.array(row) if len(row) == 1 else np.array([row])

@@ -1,4 +1,4 @@
-"""Frames between two members that a relay passes on: it can stop them, and neither read nor forge.
+"""Frames between two members through a relay, which can stop them but not read or forge them.
 
 The two agree on keys by *hellos*, which each signs with the key of its certificate. A hello offers
 a fresh X25519 key, and repeats the key that the other has offered, if one is known:
@@ -9,7 +9,7 @@ Whoever gets a hello for the key it offers itself has the keys of a new session:
 keys, by HKDF-SHA256 with both names, gives one key for each direction. An offered key serves one
 session and is then gone, so no hello of an earlier day counts for anything, and whoever steals a
 member's files later opens nothing. A hello for any other key, or for none, is answered by one for
-the key in it. So both agree again after whatever was lost, repeated or overtaken, and after a
+the key in it. So both agree again after frames were lost, repeated or overtaken, and after a
 restart of either; "settled" says that its sender has the keys, and ends the conversation.
 
 A sealed frame shows its session and its number, both of which the seal covers (ChaCha20-Poly1305,
@@ -32,12 +32,12 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
 
 _HELLO, _FRAME = 0, 1
-"""The first byte of all that is sent."""
+"""The kinds of messages: their first byte."""
 _HELLO_PURPOSE = b"pairgossip relay hello 1\x00"
-"""Signed along, so that no signature made for something else is ever taken for a hello's."""
+"""The prefix of all that hellos sign, so that no other signature is ever taken for one."""
 _KEYS_PURPOSE = b"pairgossip relay keys 1\x00"
 _KEY, _SIGNATURE, _SESSION, _COUNT, _LENGTH, _TAG = 32, 64, 8, 8, 4, 16
-"""Bytes of the parts of hellos and frames."""
+"""The lengths of the parts of hellos and frames, in bytes."""
 _NO_KEY = bytes(_KEY)
 _SIGNED_AT = 2 + _SIGNATURE
 _HELLO_SIZE = _SIGNED_AT + 2 * _KEY + 1
@@ -45,7 +45,7 @@ _HEADER = 1 + _SESSION + _COUNT
 _LEAST_PADDED = 1 << 16
 """Least number of bytes of a sealed frame; a longer one has the next power of two."""
 _WINDOW = 64
-"""Numbers of frames, back from the latest, that are noted; one before them counts as repeated."""
+"""Number of latest frames that are remembered; an earlier one counts as repeated."""
 
 Sign = Callable[[bytes], bytes]
 Verify = Callable[[bytes, bytes], bool]
@@ -53,27 +53,27 @@ Verify = Callable[[bytes, bytes], bool]
 
 
 def padded_size(length: int) -> int:
-    """Return how many bytes a frame of this length has when it is sealed."""
+    """Return the number of bytes of a frame of this length once it is sealed."""
     whole = _HEADER + _LENGTH + length + _TAG
     return max(_LEAST_PADDED, 1 << (whole - 1).bit_length())
 
 
 class Received(NamedTuple):
-    """What has become of something that a relay handed over."""
+    """The outcome of a message that a relay has passed on."""
 
     frame: bytes | None = None
     answer: bytes | None = None
-    """What is to be sent back."""
+    """The message to send back."""
     refusal: Event | None = None
     other_version: int | None = None
-    """The version of the messages that the other one speaks, if it is not this one."""
+    """The version of the other member's messages, if it is not this one's."""
 
 
 class _Hello(NamedTuple):
     version: int
     offered: bytes
     for_key: bytes
-    """The key of its receiver that it is for; zeros if it is for none."""
+    """The key of the receiver that it answers; zeros if it answers none."""
     is_settled: bool
 
 
@@ -90,7 +90,7 @@ class _Session:
         self._sent = self._latest = self._seen = 0
 
     def is_meant(self, hello: _Hello) -> bool:
-        """Whether a hello is about these keys, which its sender may not know to be agreed on."""
+        """Return whether a hello is about these keys, which its sender may not have yet."""
         return hello.offered == self.theirs and (hello.for_key == self.mine or not hello.is_settled)
 
     def seal(self, frame: bytes) -> bytes:
@@ -101,7 +101,7 @@ class _Session:
         return header + self._sealing.encrypt(_nonce(self._sent), padded, header)
 
     def open(self, content: bytes) -> bytes | None:
-        """Return the frame inside; None if it is not from the other one, or has come before."""
+        """Return the frame inside; None if the other one has not sealed it, or it is a repeat."""
         header, number = content[:_HEADER], int.from_bytes(content[1 + _SESSION : _HEADER])
         if not self._is_new(number):
             return None
@@ -126,7 +126,7 @@ class _Session:
 
 
 class SealedPair:
-    """What one member knows of its conversation with another; nothing is sent from here."""
+    """One member's side of its conversation with another; it sends nothing itself."""
 
     def __init__(self, me: str, other: str, sign: Sign, verify: Verify) -> None:
         self._me, self._other = me, other
@@ -134,7 +134,7 @@ class SealedPair:
         self._draw_key()
         self._session: _Session | None = None
         self._earlier: _Session | None = None
-        """The one before, for frames that were under way when the keys changed."""
+        """The session before, for frames that were under way when the keys changed."""
 
     @property
     def has_keys(self) -> bool:
@@ -142,19 +142,19 @@ class SealedPair:
         return self._session is not None
 
     def forget_keys(self) -> None:
-        """Have no keys: the other member has gone, and comes back with new ones."""
+        """Drop all keys: the other member has gone, and comes back with new ones."""
         self._session = self._earlier = None
 
     def hello(self) -> bytes:
-        """Return what begins a new session, once the other one answers."""
+        """Return a hello, which begins a new session once the other member answers."""
         return self._make_hello(self._offered, _NO_KEY)
 
     def seal(self, frame: bytes) -> bytes | None:
-        """Return a frame as only the other member can read it; None before there are keys."""
+        """Return a frame that only the other member can read; None before there are keys."""
         return None if self._session is None else self._session.seal(frame)
 
     def receive(self, content: bytes) -> Received:
-        """Take what a relay hands over as the other member's, and say what has become of it."""
+        """Process a message that a relay passes on as the other member's."""
         kind = content[:1]
         if kind == bytes([_HELLO]):
             return self._receive_hello(content)

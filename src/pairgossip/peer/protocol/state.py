@@ -18,52 +18,52 @@ class Node(msgspec.Struct, frozen=True):
     """One row of the peer's data, as a node of the network."""
 
     record: Record
-    """The record it holds, its own or another's."""
+    """The record that it holds, its own or another's."""
     mass: Mass
     private: tuple[float, ...]
     """The local update's own memory, which nobody else sees."""
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """An offer without an answer: the node it concerns is frozen until it is known."""
+    """An offer without an answer, which freezes its node until the answer comes."""
 
     seq: int
     node: int
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How a neighbor's latest offer was decided; sent again as often as it asks."""
+    """The decision on a neighbor's latest offer, sent again whenever the offer comes again."""
 
     seq: int
     record: Record | None
-    """The record given in exchange; None if the offer was rejected."""
+    """The record sent in exchange; None if the offer was rejected."""
     mass: Mass = ()
     reason: str = ""
 
 
 class State(msgspec.Struct, frozen=True):
-    """Everything durable of a peer that exchanges rows, but the identity and the data."""
+    """The durable state of a peer that exchanges rows, without its identity and its data."""
 
     generation: str
     seq: int
     nodes: Sequence[Node]
     """A `Vector`, so that the state before an exchange and the one after share nearly all."""
     pending: Mapping[str, Pending]
-    """By neighbor: an offer is made only if there is none in doubt with the same neighbor."""
+    """The offer in doubt with each neighbor; there is at most one."""
     outcomes: Mapping[str, Outcome]
     exchanges: int
-    """Exchanges in this generation in which this peer took part; also what it draws lots by."""
+    """The number of this peer's exchanges in this generation, which also seeds its draws."""
     left_out: int = 0
-    """Exchanges after which no two rows were free to exchange locally."""
+    """The number of local exchanges left out: no two rows were free, or an update overflowed."""
     evicted: tuple[str, ...] = ()
     notice: bytes = b""
     """The frame that began this generation, for neighbors that have not heard of it."""
     grown: tuple[Growth, ...] = ()
-    """Members with more rows than at first, as the notice tells them."""
+    """The members with more rows than at first, as in the notice."""
 
     @property
     def rows(self) -> int:
-        """How many rows of its own the peer has."""
+        """The number of the peer's own rows."""
         return len(self.nodes)
 
     @property
@@ -72,7 +72,7 @@ class State(msgspec.Struct, frozen=True):
         return Changes(self.evicted, self.grown)
 
     def fits(self, context: Context) -> bool:
-        """Return whether every node has as many numbers as the run keeps of a row."""
+        """Return whether every node has as many numbers as the context's rule keeps of a row."""
         sizes = tuple(context.rule.sizes)
         return all((len(one.mass), len(one.private)) == sizes for one in self.nodes)
 
@@ -90,7 +90,7 @@ _T = TypeVar("_T")
 
 
 class Vector(Sequence[_T]):
-    """An immutable sequence of which a changed copy costs next to nothing.
+    """An immutable sequence with cheap changed copies.
 
     A peer with many rows changes a few of them at each exchange, and must be able to fall back on
     what was before. A tuple would be copied whole each time. This is a tree of small tuples: a copy
@@ -175,14 +175,14 @@ class Save(NamedTuple):
     """Save this state: the peer's own numbers, these nodes, this neighbor's outcome."""
 
     state: State
-    """As it was when the action was decided: a later event may have changed it since."""
+    """The state when the action was decided; a later event may have changed it since."""
     sync: bool
     """Whether it must be on the disk before the next action."""
     nodes: tuple[int, ...] = ()
     outcome_of: str | None = None
     everything: bool = False
     own: tuple[tuple[float, ...], ...] | None = None
-    """All rows of the peer's own from now on; None if they are as before."""
+    """All of the peer's own rows from now on; None if they are as before."""
 
     @property
     def has_more_rows(self) -> bool:
@@ -197,11 +197,11 @@ class RepeatLater(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The offer to this neighbor is decided: what its clock may learn from."""
+    """The offer to this neighbor is decided, and its clock may learn from it."""
 
     by: str
     is_busy: bool = False
-    """Whether it was rejected since the neighbor had no row free: another ring is due."""
+    """Whether it was rejected because the neighbor had no free row: another ring is due."""
 
 
 Action = Send | Save | RepeatLater | Answered
