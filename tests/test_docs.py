@@ -197,7 +197,7 @@ def test_links_that_lead_nowhere_are_noticed(tmp_path: Path) -> None:
 
 
 class Loaded:
-    """What a page loads when it is opened, and the names it can be linked at."""
+    """The resources that a page loads when it is opened, and the names it can be linked at."""
 
     def __init__(self, text: str) -> None:
         self.resources: list[str] = []

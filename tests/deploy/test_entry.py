@@ -1,4 +1,4 @@
-"""What a container runs, tested without an engine: the entry point, and a study of three clinics.
+"""The program of a container, tested without an engine: its start, and a study of three clinics.
 
 The clinics run as in `compose.yaml`: each as an unprivileged user, on a file tree that it cannot
 write to, with one volume.

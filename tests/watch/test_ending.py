@@ -1,4 +1,4 @@
-"""What the page says and offers when a run has ended, in a real browser."""
+"""The words and buttons of the page when a run has ended, in a real browser."""
 
 from __future__ import annotations
 

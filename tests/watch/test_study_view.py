@@ -214,7 +214,7 @@ def test_a_peer_that_does_not_answer_shows_nothing_to_ask(
     assert sentence == "The peer has not said yet what would leave: try again in a moment."
 
 
-# What is shown
+# The contents of the page
 
 
 def test_no_certificate_is_sent_to_the_page(served: ServedStudy) -> None:
