@@ -1,1 +1,1 @@
-"""What a site keeps beside its data, for all of its peers."""
+"""Records that a site keeps with its data, for all of its peers."""

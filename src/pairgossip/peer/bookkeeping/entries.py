@@ -1,8 +1,8 @@
-"""Entries of a column, as other programs may have written them: numbers to six digits, and text.
+"""Entries of a column, in a form that all programs share: numbers to six digits, and text.
 
-An entry becomes a word of 64 bits, and words become names, which tell nothing without the secret.
-Names are AES-256 in place of a hash: the same for the same word, as unpredictable, and made of a
-million words in the time in which a hash makes those of thousands.
+An entry becomes a word of 64 bits, and a word becomes a name, which reveals nothing without the
+secret. Names are made by AES-256, not by a hash: equal words still have equal names, and these are
+as unpredictable, but a million of them take the time of some thousand hashes.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from pairgossip.tables import parse_number
 Words = NDArray[np.uint64]
 _DIGITS = 10**6
 _EXPONENTS = 400
-"""Added to the power of ten of a number, which is then positive."""
+"""Offset that makes the power of ten of every number positive."""
 _LEAST, _MOST = 1e-290, 1e290
-"""Smaller values are 0, and larger ones are cut."""
+"""Least and largest absolute value; smaller ones count as 0, and larger ones as the largest."""
 _POWERS = 10.0 ** np.arange(-300.0, 301.0)
-"""Of ten, which are looked up, as computing them for every number takes longer than all else."""
+"""Powers of ten; to compute them for every number would take longer than everything else."""
 _GAP, _INFINITE, _TEXT = (np.uint64(1 << place) for place in (61, 62, 63))
-"""Marks of words that are no finite numbers."""
+"""Marks of words for missing entries, infinite numbers, and text."""
 _OF_ENTRIES, _OF_LINES, _OF_DIGITS = range(3)
-"""What names are of: equal words of two kinds have different names."""
+"""Kinds of names; equal words of two kinds have different names."""
 _BLOCKS = 1 << 14
-"""Rows that are worked on at once."""
+"""Number of rows to process at once."""
 _SAMPLE = 1000
-"""Rows by which a column is judged, at most."""
+"""Largest number of rows in a sample of a column."""
 
 
 class Entries:
-    """A column of a file: numbers with NaN for what is missing, or texts."""
+    """A column of a file: numbers with NaN for missing entries, or texts."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Entries:
         codes: IntArray | None = None,
         book: Sequence[str | None] = (),
     ) -> None:
-        """Keep numbers; or the place of every row's text in a book, None for what is missing."""
+        """Keep numbers; or texts, None for missing ones, and the place of each row's text."""
         self._numbers, self._codes = numbers, codes
         self._book = ["" if text is None else text for text in book]
 
@@ -57,24 +57,24 @@ class Entries:
         return len(self._codes if self._numbers is None else self._numbers)  # type: ignore[arg-type]
 
     def hold(self, values: FloatArray) -> bool:
-        """Return whether these are the entries, all of them numbers."""
+        """Return whether the entries are exactly these numbers."""
         return self._numbers is not None and np.array_equal(self._numbers, values)
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Entries:
-        """Return the entries of rows that are given as text."""
+        """Return a column of these texts."""
         places: dict[str, int] = {}
         codes = np.array([places.setdefault(one, len(places)) for one in texts], dtype=np.intp)
         return cls(codes=codes, book=list(places))
 
     @cached_property
     def numbers(self) -> FloatArray:
-        """The entries as numbers, NaN where they are none."""
+        """The entries as numbers, with NaN for all others."""
         values, places = self._different
         return values[places]
 
     def count_digits(self) -> IntArray:
-        """Return how many rows have each of the six digits of numbers, as whole numbers."""
+        """Return the number of rows for each value of the six digits, from 0 to 999,999."""
         (_, places), (digits, _) = self._different, self._digits
         rows = 1 if isinstance(places, slice) else np.bincount(places, minlength=len(digits))
         counts = np.zeros(_DIGITS, dtype=np.intp)
@@ -83,14 +83,14 @@ class Entries:
 
     @cached_property
     def _digits(self) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
-        """Six significant digits of each of the different numbers, 0 for 0, and its power."""
+        """The six significant digits of each of the numbers, 0 for 0, and its power of ten."""
         return split_digits(self._different[0])
 
     @cached_property
     def _different(self) -> tuple[FloatArray, IntArray | slice]:
-        """Numbers, NaN for what is none, and which of them each row has.
+        """Numbers, with NaN for other entries, and the place of each row's number among them.
 
-        Where these are few, as of classes, what is made of a number is made once for all its rows.
+        If few are distinct, such as classes, each is processed once for all its rows.
         """
         if self._numbers is None:
             assert self._codes is not None
@@ -99,7 +99,7 @@ class Entries:
         return (self._numbers, slice(None)) if some is None else _code(self._numbers, some)
 
     def code(self) -> tuple[list[bytes], IntArray]:
-        """Return the different entries, and which of them each row has."""
+        """Return the distinct entries in order, and the place of each row's entry among them."""
         (values, places), texts = self._different, self._book
         if isinstance(places, slice):
             values, places = _code(values)
@@ -113,12 +113,12 @@ class Entries:
         return entries[used].tolist(), places if is_same else order[places]
 
     def words(self, secret: bytes) -> Words:
-        """Return a word for every row's entry; numbers have the same one whatever their form."""
+        """Return the word of each row's entry; it does not depend on the form of a number."""
         words, places = self._find_words(secret)
         return words[places]
 
     def add_names(self, secret: bytes, total: Words) -> None:
-        """Add the name of every row's entry to a number of the row, part by part of the rows."""
+        """Add the name of each row's entry to the row's total, block by block."""
         cipher = _NameCipher(secret, _OF_ENTRIES)
         values, places = self._different
         if isinstance(places, slice):
@@ -131,7 +131,7 @@ class Entries:
             total[part] += names[places[part]]
 
     def _find_words(self, secret: bytes) -> tuple[Words, IntArray | slice]:
-        """Return a word for each of some entries, and which of them each row has."""
+        """Return words of entries, and the place of each row's word among them."""
         values, places = self._different
         words = _pack(values, *self._digits)
         if self._numbers is not None:
@@ -143,7 +143,7 @@ class Entries:
 
 
 def _find_few(numbers: FloatArray) -> FloatArray | None:
-    """Return the numbers that some rows of a column have, if these seem to be all or most."""
+    """Return the distinct numbers in a sample of rows; None if these are many."""
     some = numbers[:: len(numbers) // _SAMPLE + 1]
     values = distinct(some[~np.isnan(some)])
     is_few = len(some) > _SAMPLE // 2 and len(values) < _SAMPLE // 20
@@ -151,10 +151,10 @@ def _find_few(numbers: FloatArray) -> FloatArray | None:
 
 
 def _code(numbers: FloatArray, some: FloatArray | None = None) -> tuple[FloatArray, IntArray]:
-    """Return the different numbers, and which of them each row has; they may be known."""
+    """Return the distinct numbers, which may be ``some``, and each row's place among them."""
     if some is not None and len(some):
         places = np.zeros(len(numbers), dtype=np.uint8)
-        for value in some[1:]:  # fewer than a byte tells, and a search takes longer
+        for value in some[1:]:  # fewer than 256, so this is faster than a search
             places += numbers >= value
         if np.array_equal(some[places], numbers):
             return some, places.astype(np.intp)
@@ -175,33 +175,33 @@ def _is_text(text: str) -> bool:
 
 
 def normalize(entry: str) -> bytes:
-    """Write an entry as other programs would: numbers to six digits, whatever their form."""
+    """Return an entry in the form that all programs share: numbers to six digits, or text."""
     number = parse_number(entry)
     return (entry.strip() if number is None else f"{number:.6g}").encode()
 
 
 def normalize_id(entry: str) -> bytes:
-    """Write an id as other programs would: they give whole numbers a decimal point."""
+    """Return an id without the decimal point that some programs add to whole numbers."""
     return re.sub(r"^(\d+)\.0+$", r"\1", entry.strip()).encode()
 
 
 def split_digits(values: FloatArray) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
-    """Return six significant digits of each value as a whole number, 0 for 0, and its power."""
+    """Return the six significant digits of each value, 0 for 0, and its power of ten."""
     digits, powers = np.empty(len(values), np.int32), np.empty(len(values), np.int16)
     for part in _blocks(len(values)):
         size = np.minimum(np.abs(values[part]), _MOST)
         size[~((size >= _LEAST) & np.isfinite(values[part]))] = 0.0
         power = np.floor(np.log10(size + (size == 0.0))).astype(np.int16)
-        found = np.rint(size / _POWERS[power + 300] * (_DIGITS // 10))
-        is_next = found == _DIGITS
-        found[is_next] = _DIGITS // 10
-        digits[part] = found
+        rounded = np.rint(size / _POWERS[power + 300] * (_DIGITS // 10))
+        is_next = rounded == _DIGITS
+        rounded[is_next] = _DIGITS // 10
+        digits[part] = rounded
         powers[part] = power + is_next
     return digits, powers
 
 
 def _pack(values: FloatArray, digits: NDArray[np.int32], powers: NDArray[np.int16]) -> Words:
-    """Return numbers to six digits, with sign and power, each as a word."""
+    """Return a word for each number, of its six digits, its power of ten and its sign."""
     words = np.empty(len(values), dtype=np.uint64)
     for part in _blocks(len(values)):
         packed = powers[part].astype(np.uint64) + np.uint64(_EXPONENTS)
@@ -216,12 +216,12 @@ def _pack(values: FloatArray, digits: NDArray[np.int32], powers: NDArray[np.int1
 
 
 def _blocks(size: int) -> Iterator[slice]:
-    """Yield parts of rows that fit into a processor's memory."""
+    """Yield blocks of rows that fit into a processor's cache."""
     return (slice(start, start + _BLOCKS) for start in range(0, size, _BLOCKS))
 
 
 def hash_names(secret: bytes, contents: Iterable[bytes]) -> Words:
-    """Return a name of 64 bits for each content; without the secret it tells nothing of it."""
+    """Return a name of 64 bits for each content; it reveals nothing without the secret."""
     keyed = hashlib.blake2b(key=secret, digest_size=8)
 
     def digest(content: bytes) -> bytes:
@@ -238,16 +238,16 @@ def name_digits(secret: bytes, digits: IntArray) -> Words:
 
 
 def name_rows(secret: bytes, columns: Sequence[Entries]) -> Words:
-    """Return a name for each row's entries, in whatever order its columns are."""
+    """Return a name for each row's entries, which does not depend on the order of columns."""
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for one in columns:
         one.add_names(secret, total)
-    # Named once more: else names of lines would tell which names of entries go together.
+    # Named once more, since the totals would show which names of entries belong together.
     return _NameCipher(secret, _OF_LINES).name(total, total)
 
 
 class _NameCipher:
-    """Encrypts words into names of one kind."""
+    """A cipher that turns words into names of one kind."""
 
     def __init__(self, secret: bytes, kind: int) -> None:
         key = hashlib.blake2b(b"names of rows", key=secret, digest_size=32).digest()
@@ -255,9 +255,9 @@ class _NameCipher:
         self._blocks = np.full((_BLOCKS, 2), kind, dtype="<u8")
 
     def name(self, words: Words | IntArray, names: Words | None = None) -> Words:
-        """Return the first half of each word's encrypted block, whose second half is the kind.
+        """Return the first half of each encrypted block, which consists of the word and the kind.
 
-        Names may take the place of the words.
+        ``names`` is where they are written; it may be the array of the words.
         """
         names = np.empty(len(words), dtype=np.uint64) if names is None else names
         for part in _blocks(len(words)):

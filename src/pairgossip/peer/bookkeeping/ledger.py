@@ -1,12 +1,12 @@
-"""The privacy ledger: one report per observation and mechanism, forever, and what it has cost.
+"""The privacy ledger: one report per observation and mechanism, forever, and its cost in epsilon.
 
-A report that was drawn twice would reveal more than its epsilon says. So reports are drawn once,
-are on the disk before anything uses them, and are found here again whenever the same rows come
-back: after a crash, for a new folder, from a restored backup. An observation is known by a keyed
-hash of its values and by how many equal ones stand before it, so rows may be reordered and added.
-What an edited row was before is not known: it is another observation.
+A report that was drawn twice would reveal more than its epsilon allows. So reports are drawn once,
+are on the disk before anything uses them, and are read from here when the same rows come back:
+after a crash, for a new folder, from a restored backup. The name of an observation is a keyed hash
+of its values and of the number of equal ones before it, so rows may be reordered and added. An
+edited row is another observation.
 
-The file is read whole or not at all, replaced at once, and held by one process at a time.
+The file is read as a whole or not at all, replaced at once, and locked by one process at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pairgossip.tables import STANDARD_INPUT
 _FORMAT = "pairgossip-ledger"
 _VERSION = 2
 _LARGEST_LEDGER = 1 << 30
-"""Bytes: twenty mechanisms for as many rows as a peer may have."""
+"""Largest size in bytes, for twenty mechanisms and all rows of a peer; more is refused."""
 _KEEP = "keep to the mechanism used before, which costs nothing more, or "
 
 
@@ -39,22 +39,22 @@ class _Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     columns: tuple[str, ...]
     mechanism: str
-    """Everything that decides what a report means and how likely it is."""
+    """A text of everything that determines the meaning and the probability of a report."""
     epsilon: str
-    """As a decimal number, so that sums are exact."""
+    """The epsilon of a report, as a decimal number, so that sums are exact."""
     reports: dict[str, tuple[int, ...]]
-    """By the name of the observation."""
+    """The reports, by the name of the observation."""
     noise: tuple[int, ...] = ()
-    """The noise of a sum over all these observations, in ledgers of runs on sums of before."""
+    """The noise of a sum over all these observations; earlier versions wrote it for sums."""
 
 
 class _Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The contents of a ledger."""
 
     secret: str
-    """The key under which observations have their names, in hexadecimal."""
+    """The key for the names of observations, in hexadecimal."""
     cap: str
-    """How much epsilon an observation may spend in all, as a decimal number."""
+    """The largest total epsilon of an observation, as a decimal number."""
     drawn: tuple[_Drawn, ...] = ()
     format: str = _FORMAT
     version: int = _VERSION
@@ -76,7 +76,7 @@ _BOOKS = SealedFiles(
 
 @contextlib.contextmanager
 def _hold(path: Path) -> Iterator[None]:
-    """Hold a ledger, so that no two processes draw reports at once."""
+    """Lock a ledger, so that no two processes draw reports at once."""
     if not path.parent.is_dir():
         raise InputError(
             f"There is no folder {path.parent} for the ledger: make it, or give another --ledger."
@@ -86,7 +86,7 @@ def _hold(path: Path) -> Iterator[None]:
 
 
 def _load(path: Path) -> _Book | None:
-    """Return what a ledger holds, None if there is none; whatever is not one is left as it is."""
+    """Return the contents of a ledger; None if there is none. Another file is refused."""
     book = _BOOKS.load(path)
     if book is not None:
         _check_numbers(path, book)
@@ -96,23 +96,23 @@ def _load(path: Path) -> _Book | None:
 Row = tuple[float, ...]
 Report = tuple[int, ...]
 _Draw = Callable[[Sequence[Row]], Sequence[Report]]
-"""Draws one report for each of some rows, each time anew."""
+"""A function that draws a new report for each row."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A mechanism as a ledger knows it."""
+    """A mechanism, as declared for a ledger."""
 
     columns: tuple[str, ...]
     mechanism: str
-    """Equal if and only if reports mean the same and are equally likely."""
+    """A text that is equal if and only if reports have the same meaning and probabilities."""
     epsilon: float | Decimal
     sizes: tuple[int, ...]
-    """How many values each field of a report has."""
+    """The number of values that each field of a report may have."""
     draw: _Draw
 
     def is_of(self, drawn: _Drawn) -> bool:
-        """Return whether reports were drawn by this very mechanism."""
+        """Return whether this mechanism drew the reports."""
         return (drawn.columns, drawn.mechanism) == (self.columns, self.mechanism)
 
 
@@ -122,14 +122,14 @@ class Account:
 
     observations: int
     spent: Decimal
-    """By the one that has spent most."""
+    """The largest epsilon that one of them may have spent."""
     cap: Decimal
 
 
 def ledger_beside(data: Path, ledger: Path | None = None) -> Path:
-    """Return where the ledger of a data file is; links are followed, so that it is one place.
+    """Return the path of a data file's ledger; links are resolved, so that it is one path.
 
-    One that lies beside the data is the right one, wherever else another is asked for.
+    If there is a ledger in the folder of the data, any other path is refused.
     """
     file = data.resolve()
     beside = file.with_name(f"{file.name}.ledger").resolve()
@@ -149,7 +149,7 @@ def ledger_beside(data: Path, ledger: Path | None = None) -> Path:
 
 
 def refuse_without(path: Path, kept: Iterable[Path]) -> None:
-    """Refuse to begin a ledger in the place of one that was there before."""
+    """Refuse to begin a ledger in the place of one that is missing."""
     if path in kept and not path.exists():
         raise InputError(
             f"There is no ledger {path} any more, and its rows would be reported again: put it "
@@ -158,10 +158,10 @@ def refuse_without(path: Path, kept: Iterable[Path]) -> None:
 
 
 def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) -> None:
-    """Refuse to begin a ledger where rows seem to have one by another name.
+    """Refuse to begin a ledger for rows that seem to have one under another name.
 
-    That is where a ledger in the same folder knows most of them: the data file was renamed or
-    copied, perhaps with some rows more, or --ledger was given before and was forgotten now.
+    A ledger in the same folder has most of them in this case: the data file was renamed or copied,
+    perhaps with more rows, or an earlier command had --ledger and this one does not.
     """
     if path.exists():
         return
@@ -185,10 +185,10 @@ def refuse_renamed(path: Path, rows: Sequence[Row], columns: tuple[str, ...]) ->
 def reports_of(
     path: Path, rows: Sequence[Row], declared: Declared, budget: float | None = None
 ) -> list[Report]:
-    """Return the report of every row: those drawn before, and new ones for the others.
+    """Return the report of every row: earlier reports, and new ones for the other rows.
 
-    The budget is how much epsilon an observation may spend in all from now on; None for what the
-    ledger says, which is at first the epsilon of the first mechanism.
+    The budget is the largest total epsilon of an observation from now on. None keeps that of the
+    ledger, which begins as the epsilon of the first mechanism.
     """
     with _hold(path):
         before = _load(path)
@@ -209,13 +209,13 @@ def reports_of(
 
 
 def _begin(before: _Book | None, declared: Declared, budget: float | None) -> _Book:
-    """Return what a ledger holds, or the first one, with the cap that is asked for."""
+    """Return the contents of a ledger, or of a new one, with the budget as its cap."""
     book = before or _Book(secrets.token_hex(32), _decimal(declared.epsilon))
     return book if budget is None else msgspec.structs.replace(book, cap=_decimal(budget))
 
 
 def account_of(path: Path) -> Account:
-    """Return what has been spent."""
+    """Return the budget that has been spent."""
     book = _load(path)
     if book is None:
         raise _missing(path)
@@ -230,12 +230,12 @@ def _missing(path: Path) -> InputError:
 
 
 def _decimal(epsilon: float | Decimal) -> str:
-    """Write a number as people do; sums of such numbers are exact."""
+    """Return a number as decimal text, so that sums are exact."""
     return str(epsilon) if isinstance(epsilon, Decimal) else repr(float(epsilon))
 
 
 def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[str]:
-    """Name every observation; without the secret, names tell nothing about values."""
+    """Return the name of every observation; it reveals no values without the secret."""
     key, seen = bytes.fromhex(secret), Counter[Row]()
     about = msgspec.json.encode(columns)
     names = []
@@ -247,7 +247,7 @@ def _names(secret: str, columns: tuple[str, ...], rows: Sequence[Row]) -> list[s
 
 
 def _read_reports(path: Path, book: _Book, declared: Declared) -> dict[str, Report]:
-    """Return the reports that were drawn by this very mechanism."""
+    """Return the reports that this mechanism drew."""
     mine = [one for one in book.drawn if declared.is_of(one)]
     reports = {name: report for one in mine for name, report in one.reports.items()}
     if not all(_fits(report, declared.sizes) for report in reports.values()):
@@ -271,7 +271,7 @@ def _with(book: _Book, declared: Declared, reports: dict[str, Report]) -> _Book:
 
 
 def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[str]) -> None:
-    """Refuse to draw what would take an observation above the cap."""
+    """Refuse reports that would take an observation above the cap."""
     cap, spent = Decimal(book.cap), _most_spent(book.drawn)
     if not cap.is_finite() or cap <= 0:
         raise InputError(f"--budget is {book.cap}: give a finite number > 0.")
@@ -301,7 +301,7 @@ def _check_budget(path: Path, book: _Book, declared: Declared, names: Iterable[s
 
 
 def _spent_by(drawn: Iterable[_Drawn], columns: tuple[str, ...]) -> Mapping[str, Decimal]:
-    """Add up what each observation of these columns has spent."""
+    """Return the total epsilon that each observation of these columns has spent."""
     spent: dict[str, Decimal] = {}
     for one in drawn:
         if one.columns == columns:
@@ -311,10 +311,10 @@ def _spent_by(drawn: Iterable[_Drawn], columns: tuple[str, ...]) -> Mapping[str,
 
 
 def _most_spent(drawn: Iterable[_Drawn]) -> Decimal:
-    """Bound what anybody has spent in all columns.
+    """Return a bound on the epsilon that one person's observations have spent.
 
-    Which observations of other columns are the same person's is not known, so it is taken to be
-    those that have spent most.
+    A ledger does not know which observations of different columns are the same person's. So the
+    bound adds up the largest amounts of all sets of columns.
     """
     every = tuple(drawn)
     each = [_spent_by(every, columns).values() for columns in {one.columns for one in every}]

@@ -1,7 +1,7 @@
-"""A secret of this user on this machine, by which files of counts know the same rows again.
+"""A secret of this user on this machine, with which files of counts recognize the same rows.
 
-It lies beside the user's register of releases, and never leaves the machine. Whoever had it could
-test guesses of the rows behind a file.
+It is in the folder of the user's register of releases, and never leaves the machine. Anyone who had
+it could test guesses of the rows behind a file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BYTES = 32
 
 
 def keep_secret() -> bytes:
-    """Return the secret, which is made when it is first asked for."""
+    """Return the secret; make it if there is none."""
     register = users_register()
     place = register.with_name(f"{register.name}.key")
     if not place.exists():
@@ -41,7 +41,7 @@ def keep_secret() -> bytes:
 
 
 def _make(place: Path) -> None:
-    """Make a secret, unless another process was faster: a link takes the place of nothing."""
+    """Make a secret, unless another process was faster: a link never replaces a file."""
     try:
         descriptor, draft = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         try:

@@ -1,8 +1,8 @@
-"""How rows of an earlier release are found again, and what both releases would tell of people.
+"""Earlier releases of the same rows, and the risk that two releases reveal single people.
 
-Rows are found by ids, whole lines, or values of columns. Once they are, three things tell of single
-people: a column that is in both releases; totals of both that differ by few rows; and a class of
-one that is a function of a column of the other, since its totals are points of that column's law.
+Rows are recognized by ids, whole lines, or values of columns. Two releases of them reveal single
+people if a column is in both, if totals of both differ by few rows, or if a class of one is a
+function of a column of the other, since its totals are points of that column's distribution.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from pairgossip.tables import STANDARD_INPUT
 
 
 class Overlap(NamedTuple):
-    """A release of the same rows."""
+    """An earlier release of some of the same rows."""
 
     release: Release
     columns: tuple[str, ...]
-    """Of the same columns: as they are called now. Of totals: the other study's classes that are
-    not in this file. Of a function: the column of this study, and that of the other."""
+    """For the reason "columns", the present names of the columns; for "totals", the other study's
+    classes that are not in this file; for "function", this study's column and the other's."""
     rows: int | None
-    """About how many of these rows; None where that cannot be told, so that it may be all."""
+    """The approximate number of rows in both releases; None if unknown, so that it may be all."""
     is_same_file: bool
-    """Whether they were read from the same file, which has one ledger."""
+    """Whether both were read from the same file, which has one ledger."""
     reason: Reason = "columns"
 
     @property
     def neighbor(self) -> Neighbor:
-        """What another release keeps of it."""
+        """The entry for this overlap in another release."""
         return Neighbor(self.release.key, self.columns, self.rows, self.reason)
 
     def sentence(self) -> str:
-        """Say what was released."""
+        """Return a sentence on what was released."""
         old, names = self.release, [f"'{name}'" for name in self.columns]
         rows = "these rows" if self.rows is None else f"{self.rows:,} of these rows"
         subject, clause = f"Column{'s' * (len(names) > 1)} {', '.join(names)}", ""
@@ -70,12 +70,12 @@ class Overlap(NamedTuple):
 
     @property
     def observers(self) -> str:
-        """Who can subtract if there are two releases."""
+        """The people who can subtract if there are two releases."""
         return "members of both studies" if self.release.peer else "who has both files"
 
     @property
     def remedy(self) -> str:
-        """What to do instead of a second release."""
+        """The advice in place of a second release."""
         if not self.release.is_told:
             return "leave them out"
         if self.reason == "function":
@@ -89,7 +89,7 @@ class Overlap(NamedTuple):
         return "take rows that were not asked for before"
 
     def refusal(self, *, is_late: bool = False) -> str:
-        """Say why not again, and what to do instead; late if a peer was made already."""
+        """Return the refusal of a second release, with advice; late if the peer exists already."""
         is_unsure = self.rows is None and self.release.ids and not is_late
         by_ids = ", or --id if they are other rows: then they are known by ids" if is_unsure else ""
         accept = "make this peer again with peer init --visible" if is_late else "give --visible"
@@ -101,7 +101,7 @@ class Overlap(NamedTuple):
 
 @dataclass(frozen=True)
 class NamedRows:
-    """A snapshot under the names of one secret."""
+    """A snapshot with the names of its rows under one secret."""
 
     snapshot: Snapshot
     secret: bytes
@@ -110,12 +110,12 @@ class NamedRows:
     ids: Names
     lines: NamedColumn
     source: str
-    found: dict[str, tuple[Overlap, ...]] = field(default_factory=dict)
-    """By the key of a release, since a million rows take seconds to compare."""
+    overlaps: dict[str, tuple[Overlap, ...]] = field(default_factory=dict)
+    """The overlaps by the key of a release, as a million rows take seconds to compare."""
 
     @classmethod
     def of(cls, secret: bytes, snapshot: Snapshot) -> NamedRows:
-        """Name the rows of a snapshot."""
+        """Return a snapshot with names for its rows."""
         every = {**snapshot.columns, **snapshot.classes}
         ids = {normalize_id(one) for one in snapshot.ids or ()} - {b""}
         source = ""
@@ -133,12 +133,12 @@ class NamedRows:
         )
 
     def find(self, register: Register) -> list[Overlap]:
-        """Return releases beside which one of these rows tells of single people."""
+        """Return the releases that reveal single people together with a release of these rows."""
         for old in register.releases:
-            if old.key not in self.found:
-                self.found[old.key] = tuple(self._find(old))
+            if old.key not in self.overlaps:
+                self.overlaps[old.key] = tuple(self._find(old))
         return [
-            one._replace(release=old) for old in register.releases for one in self.found[old.key]
+            one._replace(release=old) for old in register.releases for one in self.overlaps[old.key]
         ]
 
     def _find(self, old: Release) -> Iterator[Overlap]:
@@ -155,35 +155,35 @@ class NamedRows:
                 yield Overlap(old, function, rows, is_same_file, "function")
 
     def _compare_totals(self, old: Release) -> tuple[int, tuple[str, ...]]:
-        """Return the least difference of totals, 0 aside, and which classes are not in this file.
+        """Return the least positive difference of totals, and the classes that this file lacks.
 
-        If there are such classes, or none that were counted, any total is compared with any. Rows
-        that do not fill every combination are compared, too: a later batch may, and tells them.
+        If there are such classes, or no equal combinations, all totals are compared with all.
+        Combinations without rows here are compared, too, as a later batch may fill them.
         """
         missing = tuple(name for name in old.classes if self.snapshot.combine([name]) is None)
         others = None if missing else self.snapshot.combine(old.classes)
         totals = np.array(old.totals)
         if others is not None:
             names = np.frombuffer(old.combinations, "<u8").tolist()
-            noted = dict(zip(names, old.totals, strict=True))
+            by_name = dict(zip(names, old.totals, strict=True))
             here = hash_names(self.secret, others.entries).tolist()
             if set(here) & set(names):
-                lost = [noted[name] for name in names if name not in here]
-                known = np.array([*(noted.get(name, 0) for name in here), *lost])
+                lost = [by_name[name] for name in names if name not in here]
+                counts = np.array([*(by_name.get(name, 0) for name in here), *lost])
                 padded = Combined(
                     [*others.entries, *[b""] * len(lost)],
                     others.of_rows,
                     np.append(others.totals, np.zeros(len(lost), dtype=np.intp)),
                 )
-                return count_difference(known, self.combined, padded), ()
+                return count_difference(counts, self.combined, padded), ()
         own = self.combined.totals
         differences = abs(np.append(totals, totals.sum())[:, None] - np.append(own, own.sum()))
         return int(np.min(differences[differences > 0], initial=len(self.snapshot) + 1)), missing
 
     def _find_function(self, old: Release) -> tuple[str, ...]:
-        """Return columns or classes of the two studies that are functions of one another, or ().
+        """Return a column or class of each study, functions of one another; () if there are none.
 
-        Classes that the other study counted beside the column tell nothing new.
+        Classes that the other study counted together with the column reveal nothing new.
         """
         mine = self.snapshot
         for name, other in product(mine.columns, old.columns):
@@ -200,11 +200,11 @@ class NamedRows:
         return ()
 
     def _compare(self, old: Release) -> tuple[tuple[str, ...], int | None, bool]:
-        """Return which columns are in a release, of how many rows, and whether there are such.
+        """Return the columns in a release, the number of shared rows, and whether there are any.
 
-        Where neither ids nor a column of the same name tells rows apart, all rows of one file may
-        be the same. Once rows are, their columns of the same name count whatever they hold, since
-        values are corrected and computed anew.
+        If neither ids nor a column of the same name distinguishes rows, all rows of one file may
+        be the same. Once some rows are shared, so are all columns of the same name, with any
+        values, since values may have been corrected or computed again.
         """
         shared = {
             (name, other): one.count_shared(values)
@@ -231,7 +231,7 @@ class NamedRows:
 def name_rows(
     places: Sequence[Path], registers: Mapping[Path, Register], snapshot: Snapshot
 ) -> dict[Path, NamedRows]:
-    """Name a snapshot as each register does; refuse if one is missing that another speaks of."""
+    """Return a snapshot under each register's names; refuse if the first register is lost."""
     for one in registers.values():
         if one.secret not in snapshot.named:
             snapshot.named[one.secret] = NamedRows.of(one.secret, snapshot)

@@ -1,4 +1,4 @@
-"""Where registers of releases are: beside the data, and one of this user on this machine."""
+"""Paths of registers of releases: one beside the data, and one of this user on this machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pairgossip.files import sync, unwritable
 from pairgossip.tables import STANDARD_INPUT
 
 REGISTER_VARIABLE = "PAIRGOSSIP_RELEASES"
-"""Names the register of a user's releases, where it is not in the usual folder."""
+"""The environment variable for the user's register, if it is not in the usual folder."""
 
 
 def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
-    """Return the registers of a data file, links followed: beside it, and the user's own.
+    """Return the paths of a data file's register and of the user's own, with links resolved.
 
-    One that lies beside the data is the right one, wherever else another is asked for.
+    If there is a register in the folder of the data, any other path is refused.
     """
     own = users_register().resolve()
     if data == STANDARD_INPUT:
@@ -33,7 +33,7 @@ def registers_of(data: Path, register: Path | None = None) -> tuple[Path, ...]:
 
 
 def users_register() -> Path:
-    """Return where the register of this user is."""
+    """Return the path of this user's register."""
     named, state = os.environ.get(REGISTER_VARIABLE), os.environ.get("XDG_STATE_HOME")
     if named:
         return Path(named)
@@ -47,7 +47,7 @@ def users_register() -> Path:
 
 
 def make_folders(places: Sequence[Path]) -> None:
-    """Make the folders of registers, durably, with those above them."""
+    """Make the folders of registers, and those above them, durably."""
     for folder in (place.parent for place in places):
         missing = [place for place in (folder, *folder.parents) if not place.exists()]
         try:

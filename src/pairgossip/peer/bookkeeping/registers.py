@@ -1,4 +1,4 @@
-"""The files in which releases are noted."""
+"""Registers of releases, and their files."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pairgossip.peer.bookkeeping.row_names import ColumnNames
 from pairgossip.peer.bookkeeping.sealed import SealedFiles, sync_file
 
 Outcome = Literal["prepared", "bit", "no table", "table"]
-"""What came of a release: nothing was told yet; only its first bit, as far as is known; ..."""
+"""The outcome of a release so far; after "bit" it is unknown whether more than a bit was sent."""
 OUTCOMES: Mapping[Outcome, str] = {
     "prepared": "nothing yet",
     "bit": "a table, unless only the first bit of it was told",
     "no table": "a table that was not made",
     "table": "a table",
 }
-"""In words, and in the order in which one comes after the other."""
+"""The outcomes in words, in the order in which one follows another."""
 Reason = Literal["columns", "totals", "function"]
-"""Why two releases of the same rows tell of single people: columns of both are the same, or their
+"""The reason why two releases of the same rows reveal single people: they share columns, their
 totals differ by few rows, or a class of one is a function of a column of the other."""
 
 
@@ -39,45 +39,45 @@ class Neighbor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is noted of a release."""
+    """The entry of a release."""
 
     key: str
-    """By which the folder of a peer knows it."""
+    """The key of the entry, which is also in the folder of the peer."""
     columns: tuple[str, ...]
-    """Those that were counted in cells."""
+    """The columns that are counted in cells."""
     has_noise: bool
     study: str
     peer: str
-    """The id of the peer that releases them; empty for a file to mail."""
+    """The id of the peer that releases it; empty for a file to mail."""
     when: str
     outcome: Outcome
     table: str
-    """Where the pooled table is kept."""
+    """The place where the pooled table is kept."""
     is_visible: bool
     """Whether the operator accepts that others can subtract."""
     source: str
     """The file's path, as a keyed hash; empty for standard input."""
     ids: bytes
     values: dict[str, ColumnNames]
-    """Of all columns, with labels, groups and strata."""
+    """The names of the values of all columns, labels, groups and strata."""
     lines: ColumnNames
-    """Of whole lines of the file."""
+    """The names of whole lines of the file."""
     totals: tuple[int, ...]
-    """How many rows there are of each combination of classes."""
+    """The number of rows in each combination of classes."""
     combinations: bytes
-    """The names of these, in the same order."""
+    """The names of these combinations, in the same order."""
     least_cell: int
     beside: tuple[Neighbor, ...] = ()
-    """Releases of the same rows that were only prepared, as this one was then."""
+    """The releases of the same rows that were only prepared when this one was."""
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Labels, groups and strata."""
+        """The labels, groups and strata."""
         return tuple(name for name in self.values if name not in self.columns)
 
     @property
     def remedy(self) -> str:
-        """How its table is read."""
+        """The advice to read its table."""
         how = "peer result --reading" if self.peer else "pairgossip answer"
         return f"read the kept table {self.table} ({how})"
 
@@ -93,11 +93,11 @@ class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     format: str = "pairgossip-releases"
     version: int = 2
     secret: bytes
-    """The key under which rows have their names."""
+    """The key for the names of rows."""
     releases: tuple[Release, ...] = ()
 
     def with_release(self, release: Release) -> Register:
-        """Return the register with a release, in the place of what was noted of it before."""
+        """Return the register with a release, which replaces its earlier entry."""
         others = (old for old in self.releases if old.key != release.key)
         return msgspec.structs.replace(self, releases=(*others, release))
 
@@ -122,7 +122,7 @@ _FILES = SealedFiles(
 
 @contextlib.contextmanager
 def hold_registers(places: Sequence[Path]) -> Iterator[dict[Path, Register]]:
-    """Hold registers, in an order that is the same for all; give those that are there."""
+    """Lock registers, in the same order in all processes; yield those that exist."""
     reached = [place for place in places if os.path.isdir(place.parent)]
     with contextlib.ExitStack() as stack:
         for _, place in sorted({place.parent: place for place in reached}.items()):
@@ -132,24 +132,24 @@ def hold_registers(places: Sequence[Path]) -> Iterator[dict[Path, Register]]:
 
 
 def check_registers(places: Sequence[Path]) -> None:
-    """Refuse registers that cannot be read, before the work of reading rows is done in vain."""
+    """Refuse registers that cannot be read, before the long work of reading rows."""
     with hold_registers(places):
         pass
 
 
 def begin_registers(places: Sequence[Path], registers: dict[Path, Register]) -> None:
-    """Begin those that are not there, with the key of another where there is one.
+    """Begin the registers that do not exist, with the secret of another if there is one.
 
-    Then rows are named once for all.
+    With one secret, rows are named only once.
     """
-    known = [one.secret for one in registers.values()]
-    new = Register(secret=known[-1] if known else secrets.token_bytes(32))
+    others = [one.secret for one in registers.values()]
+    new = Register(secret=others[-1] if others else secrets.token_bytes(32))
     for place in places:
         registers.setdefault(place, new)
 
 
 def store_registers(registers: Mapping[Path, Register]) -> None:
-    """See that registers are on the disk, which are held; those that are equal are sealed once."""
+    """Write locked registers to the disk; equal ones in a row are sealed once."""
     last: Register | None = None
     for place, one in registers.items():
         if one != last:
@@ -158,7 +158,7 @@ def store_registers(registers: Mapping[Path, Register]) -> None:
 
 
 def store_release(place: Path, register: Register, release: Release) -> None:
-    """See that a release is in a register on the disk, which is held."""
+    """Make sure that a release is in a locked register, and on the disk."""
     if release in register.releases:
         sync_file(place)
     else:

@@ -1,13 +1,13 @@
-"""The register of releases: which columns of which rows this site has told, to whom and how.
+"""The register of releases: the columns of rows that this site has released, to whom and how.
 
-A column of the same rows told twice, in other cells, by other groups or to other members, lets
-others subtract. So a release is looked for here when a peer is made, and is prepared; it is noted
-as told before the first bit of it is, and stays, whatever came of it. There is a register beside
-the data, and one of this user on this machine, which also knows copies in other folders.
+If a column of the same rows is released twice, in other cells, by other groups or to other members,
+others can subtract. So a site searches for earlier releases, and notes a new one as prepared, when
+a peer is made. It notes the release itself before the first bit leaves. There is a register beside
+the data, and one of this user on this machine, which also covers copies in other folders.
 
-It keeps an honest operator from a mistake. Rows are found by an id if the operator names one, else
-by their values (see `row_names`): not those that were recomputed, rescaled other than by tens, or
-written with fewer digits, nor some of the rows by columns of few different values.
+It protects an honest operator from a mistake. Rows are recognized by an id if the operator names
+one, otherwise by their values (see `row_names`). It does not recognize values that were recomputed,
+rescaled other than by tens, or written with fewer digits, nor some rows of columns of few values.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from pairgossip.text import join_names
 def find_releases(
     places: Sequence[Path], snapshot: Snapshot, own: Collection[str] = ()
 ) -> list[Overlap]:
-    """Return what was told before of these columns of these rows; own keys count as told."""
+    """Return earlier releases of these columns and rows; ``own`` keys count as released."""
     with hold_registers(places) as registers:
         pass  # others need not wait while rows are compared
     named = name_rows(places, registers, snapshot)
-    found = (one for place in registers for one in named[place].find(registers[place]))
-    return _told(found, own)
+    overlaps = (one for place in registers for one in named[place].find(registers[place]))
+    return _pick(overlaps, own)
 
 
 def check_release(
@@ -67,13 +67,13 @@ def check_release(
     is_visible
         Whether the operator accepts that others can subtract.
     own
-        Keys of releases of the same peer, which will be told.
+        Keys of releases of the same peer, which will be made.
     """
     return _permit(find_releases(places, snapshot, own), has_noise, is_visible)
 
 
 def describe_register(place: Path, row_id: str | None) -> str:
-    """Say where a release is noted, and by what its rows are known."""
+    """Describe where a release is noted, and how its rows are recognized."""
     known = (
         f"'{row_id}'."
         if row_id is not None
@@ -96,10 +96,10 @@ def prepare_release(
     peer: str = "",
     own: Collection[str] = (),
 ) -> str:
-    """Note what a peer will release, and return the key by which it is told then.
+    """Note what a peer will release, and return the key of the entry.
 
-    What was told before is refused as by `check_release`. Another release of the same rows that is
-    only prepared, by a peer that may never run, is remembered: only one of the two will be told.
+    Earlier releases are refused as by `check_release`. The entry lists those of the same rows that
+    are only prepared, by peers that may never run: only one of them all will be made.
     """
     make_folders(places)
     key = secrets.token_hex(16)
@@ -107,7 +107,7 @@ def prepare_release(
         begin_registers(places, registers)
         named = name_rows(places, registers, snapshot)
         found = {place: named[place].find(registers[place]) for place in places}
-        _permit(_told((one for some in found.values() for one in some), own), has_noise, is_visible)
+        _permit(_pick((one for some in found.values() for one in some), own), has_noise, is_visible)
         when = _now()
         for place, rows in named.items():
             release = Release(
@@ -142,13 +142,13 @@ def tell_release(
     own: Collection[str] = (),
     members: Collection[str] = (),
 ) -> None:
-    """Note that a release is told, or what came of it: it is on the disk when this returns.
+    """Note that a release begins, or its outcome; the entry is on the disk when this returns.
 
-    Once is enough, after a restart too. What was told meanwhile of the same rows is refused, unless
-    by this peer itself, whose keys are ``own``, or by members of the same study, such as on one
-    machine: their rows are in one table. Nothing comes of a release that is not told, and what came
-    of one stays. One of the registers may be out of reach, such as that beside data on another
-    disk: it learns of it by whatever is noted later, if only "prepared".
+    One call is enough, also for a restart. A release is refused if the same rows were released
+    meanwhile, except by this peer itself, whose keys are ``own``, or by members of the same study,
+    such as on one machine: their rows are in one table. An outcome is noted only after a release
+    has begun, and never goes back. One of the registers may be out of reach, such as that beside
+    data on another disk: any later call updates it, even with "prepared".
     """
     with hold_registers(places) as registers:
         mine = {
@@ -166,20 +166,20 @@ def tell_release(
         when = min((one.when for one in mine.values() if one.is_told), default="")
         if not when and outcome == "bit":
             for place, one in mine.items():
-                others = _told_meanwhile(registers[place], one, own, members)
+                others = _find_later(registers[place], one, own, members)
                 _permit(others, one.has_noise, one.is_visible, is_late=True)
             when = _now()
         if not when:
             return
-        known = max([outcome, *(one.outcome for one in mine.values())], key=list(OUTCOMES).index)
+        last = max([outcome, *(one.outcome for one in mine.values())], key=list(OUTCOMES).index)
         for place, one in mine.items():
-            told = one if one.is_told else msgspec.structs.replace(one, when=when)
-            told = msgspec.structs.replace(told, outcome=known)
-            store_release(place, registers[place], told)
+            entry = one if one.is_told else msgspec.structs.replace(one, when=when)
+            entry = msgspec.structs.replace(entry, outcome=last)
+            store_release(place, registers[place], entry)
 
 
 def retract_release(places: Sequence[Path], key: str) -> None:
-    """Note that nothing of a release was told after all, and that nothing comes of it."""
+    """Note that nothing of a release has left the site after all."""
     with hold_registers(places) as registers:
         for place, register in registers.items():
             for one in register.releases:
@@ -188,18 +188,18 @@ def retract_release(places: Sequence[Path], key: str) -> None:
                     store_release(place, register, back)
 
 
-def _told(overlaps: Iterable[Overlap], own: Collection[str] = ()) -> list[Overlap]:
-    """Return releases that were told or will be, each once."""
+def _pick(overlaps: Iterable[Overlap], own: Collection[str] = ()) -> list[Overlap]:
+    """Pick overlaps with releases that have begun or will, one for each release."""
     by_key = {one.release.key: one for one in overlaps}
     return [one for key, one in by_key.items() if one.release.is_told or key in own]
 
 
-def _told_meanwhile(
+def _find_later(
     register: Register, mine: Release, own: Collection[str], members: Collection[str]
 ) -> list[Overlap]:
-    """Return releases of others that were only prepared when this one was."""
+    """Return overlaps with others' releases that were only prepared then, and have begun since."""
     beside = {one.key: one for one in mine.beside}
-    found = []
+    overlaps = []
     for old in register.releases:
         if old.key in own or (old.study == mine.study and old.peer in members):
             continue
@@ -211,16 +211,16 @@ def _told_meanwhile(
         else:
             continue
         is_same_file = old.source == mine.source != ""
-        found.append(Overlap(old, columns, one.rows, is_same_file, one.reason))
-    return _told(found)
+        overlaps.append(Overlap(old, columns, one.rows, is_same_file, one.reason))
+    return _pick(overlaps)
 
 
 def _permit(
     overlaps: Iterable[Overlap], has_noise: bool, is_visible: bool, *, is_late: bool = False
 ) -> list[str]:
-    """Refuse releases after others, unless the operator accepts it; return what is accepted.
+    """Refuse overlaps that the operator does not accept; return sentences on the others.
 
-    Noise after noise is a matter of the ledger of a file, which adds up what rows have spent.
+    Noise after noise in one file is left to its ledger, which adds up what rows have spent.
     """
     accepted = []
     for one in overlaps:

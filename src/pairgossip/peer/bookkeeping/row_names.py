@@ -1,10 +1,10 @@
-"""Names by which a site finds rows again that it has released, without keeping the rows.
+"""Names with which a site recognizes rows that it has released, without keeping the rows.
 
-A row with an id is known by a keyed hash of it. Otherwise rows are known by what each column holds,
-rounded to six significant digits, without the decimal point, the sign and the column's name: so
-they are found again after another program has written them, under another column name, with other
-labels, or in percent. Two people may have equal values by chance. How often that is to be expected
-is estimated from the column itself, and only what goes beyond it counts as the same rows.
+A row with an id is recognized by a keyed hash of it. Other rows are recognized by the values of
+each column, rounded to six significant digits, without the decimal point, the sign and the column's
+name. So another program may have written them, under another column name, with other labels, or in
+percent. Two people may have equal values by chance. The number of such rows is estimated from the
+column itself, and only rows beyond it count as the same.
 """
 
 from __future__ import annotations
@@ -30,53 +30,53 @@ from pairgossip.peer.bookkeeping.entries import (
 
 Names = Words
 _HEAP = 0.2
-"""Times the root of the rows: a value that more of them have, and at least five, is left out, as it
-says little of a row."""
+"""Largest number of rows with one value, over the square root of all rows; a value with more, and
+with five rows or more, is left out, as it says little about a row."""
 _CROWD = 3.0
-"""Rows that share a row's value by chance; from here on a column cannot tell rows apart."""
+"""Largest number of rows with a row's value by chance; with more, a column has no names."""
 _VARIED = 10
-"""Different values from which two columns do not have the same number of each by chance."""
+"""Least number of distinct values of a column whose counts of values recognize it."""
 _DEVIATIONS = 3.0
-"""Standard deviations above what chance explains."""
+"""Number of standard deviations above which equal values are not due to chance."""
 
 
 class ColumnNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept of a column to find its rows again; no names where its values are few."""
+    """The names of a column's values in a register; none where they do not distinguish rows."""
 
     rows: int = 0
-    """Rows whose values have names."""
+    """The number of rows whose values have names."""
     chance: float = 1.0
-    """How probable it is that two different rows have equal values."""
+    """The probability that two different rows have equal values."""
     names: bytes = b""
-    """In ascending order, each once."""
+    """The names in ascending order, each once."""
     whole: str = ""
-    """A name of all values together, which finds a whole copy again even if they are few."""
+    """The name of all values together, which recognizes a whole copy without other names."""
 
     @property
     def error(self) -> float:
-        """The relative standard error of the chance, which is a count of pairs; at most 1."""
+        """The relative standard error of the chance, an average over pairs; at most 1."""
         return min(1.0, 1.0 / math.sqrt(max(1.0, self.chance * self.rows**2 / 2)))
 
 
 @dataclass(frozen=True)
 class NamedColumn:
-    """A column whose rows are to be looked for."""
+    """A column whose rows are compared with earlier releases."""
 
     kept: ColumnNames
     names: Words
-    """The same names in another order."""
+    """The same names, in any order."""
     counts: IntArray
-    """How many rows have each of them."""
+    """The number of rows with each name."""
     size: int
-    """All rows."""
+    """The number of all rows."""
 
     def count_shared(self, before: ColumnNames) -> int | None:
-        """Return how many rows were there before, as far as chance does not explain it.
+        """Return the number of rows that an earlier column had, beyond what chance explains.
 
-        None if all of them could be there, and it would not show. With p and q the probabilities of
-        each value then and now, a row meets one of m others with probability at most
+        None if chance explains even equal values in all rows. With p and q the probabilities of
+        each value then and now, a row's value is among m others with probability at most
         1 - exp(-m sum pq), by Jensen's inequality, and sum pq is at most the geometric mean of the
-        chances, by Schwarz's. Equal values of several rows stand together.
+        chances, by Schwarz's. The variance is larger where several rows share a value.
         """
         if self.kept.whole and self.kept.whole == before.whole:
             return self.size
@@ -84,23 +84,23 @@ class NamedColumn:
         if rows == 0 or before.rows == 0:
             return None
         chance = math.sqrt(self.kept.chance * before.chance)
-        met = before.rows * chance
-        alike = -math.expm1(-met)
-        drawn = rows * alike * (1.0 - alike) * (1.0 + rows * chance)
-        estimated = rows * met * (1.0 - alike) * math.hypot(self.kept.error, before.error) / 2
-        most = rows * alike + _DEVIATIONS * math.sqrt(drawn + estimated**2) + 1.0
+        pairs = before.rows * chance
+        alike = -math.expm1(-pairs)
+        variance = rows * alike * (1.0 - alike) * (1.0 + rows * chance)
+        error = rows * pairs * (1.0 - alike) * math.hypot(self.kept.error, before.error) / 2
+        most = rows * alike + _DEVIATIONS * math.sqrt(variance + error**2) + 1.0
         if rows <= most:
             return None
         others = np.frombuffer(before.names, "<u8")
         places = np.minimum(np.searchsorted(others, self.names), len(others) - 1)
-        found = int(self.counts[others[places] == self.names].sum())
-        if found <= most:
+        matches = int(self.counts[others[places] == self.names].sum())
+        if matches <= most:
             return 0
-        return max(1, round((found / rows - alike) / (1.0 - alike) * rows))
+        return max(1, round((matches / rows - alike) / (1.0 - alike) * rows))
 
 
 def name_column(secret: bytes, column: Entries) -> NamedColumn:
-    """Name the numbers of a column."""
+    """Return a column with names for its numbers."""
     size, every = len(column), column.count_digits()
     codes = np.flatnonzero(every > 0)
     counts = every[codes]
@@ -122,10 +122,10 @@ def name_column(secret: bytes, column: Entries) -> NamedColumn:
 
 
 def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
-    """Name whole lines of a file, by which rows are found again if columns cannot tell them apart.
+    """Return names of whole lines of a file, for rows that no single column distinguishes.
 
-    How probable it is that lines of two people are equal is bounded by the pairs of equal lines,
-    and three more: with none among all pairs, the bound holds with 95 %.
+    The number of pairs of equal lines, plus three, bounds the probability that the lines of two
+    people are equal: without such pairs, the bound holds with 95 % confidence.
     """
     size = len(columns[0]) if columns else 0
     if not size:
@@ -139,7 +139,7 @@ def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
 
 
 def _count_names(names: Words) -> tuple[Words, IntArray]:
-    """Return the different names in order, and how many rows have each; most are of one row."""
+    """Return the distinct names in order, and the number of rows with each, usually one."""
     names.sort()
     is_first = np.append(True, names[1:] != names[:-1])
     if is_first.all():
@@ -153,17 +153,17 @@ def _pack_names(names: Words) -> bytes:
 
 
 def _unnamed(size: int, whole: str = "") -> NamedColumn:
-    """Return a column that cannot tell rows apart."""
+    """Return a column without names, which does not distinguish rows."""
     none = np.empty(0, dtype=np.intp)
     return NamedColumn(ColumnNames(whole=whole), none.astype(np.uint64), none, size)
 
 
 def _chance_of_equal(every: IntArray, counts: IntArray) -> float:
-    """Estimate how probable it is that two rows have equal digits.
+    """Return an estimate of the probability that two rows have equal digits.
 
-    In few rows no two are equal; then it is the product of what the first three digits and the last
-    three say, which are independent wherever values lie densely or have few decimals. How many rows
-    there are is told of all digits, and of those that some have.
+    No two of few rows may be equal. So the estimate is at least the product of those for the first
+    three digits and the last three, which are independent for dense values and few decimals.
+    ``every`` has the number of rows for all digits, and ``counts`` for those that occur.
     """
     rows = int(counts.sum())
     pairs, table = rows * (rows - 1) / 2, every.reshape(1000, 1000)
@@ -176,10 +176,10 @@ def _equal_pairs(counts: IntArray) -> float:
 
 
 def rank_correlation(one: FloatArray, other: FloatArray) -> float:
-    """Return Spearman's correlation, or Goodman and Kruskal's gamma where that is larger.
+    """Return Spearman's correlation, or Goodman and Kruskal's gamma if that is larger in size.
 
-    Gamma is 1 for a score and its thirds. Between columns that both have few values it says little,
-    and is left out; NaN where a column is constant.
+    Gamma is 1 for a score and its tertiles. For two columns of few values it says little, and is
+    left out. The result is NaN if a column is constant.
     """
     ranks = [Distribution.of(values).middle_ranks(values) for values in (one, other)]
     with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
-"""Files beside the data that are read whole or not at all, replaced at once, and held by one.
+"""Files beside the data that are read as a whole or not at all, replaced at once, and locked.
 
-The ledger and the register of releases are such files. Each ends with a line that seals what stands
-before it, and only its owner can read it.
+The ledger and the register of releases are such files. The last line of each seals everything
+before it, and only the owner can read the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pairgossip import files
 from pairgossip.errors import InputError
 
 _PATIENCE = 60.0
-"""Seconds to wait for another process that has the file."""
+"""Largest wait for another process that has the file, in seconds; then this one gives up."""
 _Book = TypeVar("_Book", bound=msgspec.Struct)
 
 
@@ -32,22 +32,22 @@ class _Head(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class SealedFiles(Generic[_Book]):
-    """How one kind of sealed files is read and written."""
+    """A kind of sealed file, and the functions that read and write it."""
 
     kind: type[_Book]
-    """Its contents, with the fields ``format`` and ``version``."""
+    """The type of the contents, with the fields ``format`` and ``version``."""
     what: str
-    """What people call such a file, such as the ledger."""
+    """The name of such a file in sentences, such as "the ledger"."""
     elsewhere: str
-    """What to do where it cannot stay, with a path to follow, such as give --ledger with."""
+    """The advice if it cannot stay where it is, before a path, such as "give --ledger with"."""
     format: str
     version: int
     outdated: str = ""
-    """The refusal of a file of an earlier version; {} stands for the path. Empty if it is read."""
+    """The refusal of an earlier version; {} stands for the path. Empty if it can be read."""
     largest: int
-    """Bytes of a file; a longer one is refused as foreign."""
+    """The largest size of a file in bytes; a longer one is refused as foreign."""
     foreign: str
-    """The refusal of another file in its place; {} stands for the path."""
+    """The refusal of a file of another kind; {} stands for the path."""
     damaged: str
     """The refusal of a file whose seal does not fit; {} stands for the path."""
     encode: Callable[[Any], bytes] = msgspec.json.encode
@@ -55,9 +55,9 @@ class SealedFiles(Generic[_Book]):
 
     @contextlib.contextmanager
     def hold(self, path: Path) -> Iterator[None]:
-        """Hold a file's folder, so that no two processes write the file at once.
+        """Lock a file's folder, so that no two processes write the file at once.
 
-        The folder and not the file, because the file is replaced; and it leaves nothing behind.
+        The file itself cannot be locked, as it is replaced. The lock leaves nothing behind.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -75,7 +75,7 @@ class SealedFiles(Generic[_Book]):
             yield
 
     def load(self, path: Path) -> _Book | None:
-        """Return what a file holds, None if there is none; whatever is not one stays as it is."""
+        """Return the contents of a file; None if there is none. Another file is refused."""
         try:
             with open(path, "rb") as file:
                 if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
@@ -109,16 +109,16 @@ class SealedFiles(Generic[_Book]):
         return book
 
     def store(self, path: Path, book: _Book) -> None:
-        """Replace a file, durably before this returns; to be called while it is held."""
+        """Replace a locked file; it is on the disk when this returns."""
         self.write(path, self.seal(book))
 
     def seal(self, book: _Book) -> tuple[bytes, bytes]:
-        """Return what files hold of a book: its content, and the line that seals it."""
+        """Return the content of files with this book, and the line that seals it."""
         body = self.encode(msgspec.structs.replace(book, version=self.version))
         return body, b"\n" + seal_of(body) + b"\n"
 
     def write(self, path: Path, content: tuple[bytes, bytes]) -> None:
-        """Replace a file by what was sealed, as `store` does."""
+        """Replace a file by sealed content, as `store` does."""
         if sum(map(len, content)) > self.largest:
             raise InputError(
                 f"There is no room in {self.what} {path}: begin with another data file."
@@ -131,11 +131,11 @@ class SealedFiles(Generic[_Book]):
 
 
 def sync_file(path: Path) -> None:
-    """See that a file is on the disk: whoever has written it may have been killed before."""
+    """Make sure that a file is on the disk: its writer may have been killed before that."""
     files.sync(path)
     files.sync(path.parent)
 
 
 def seal_of(body: bytes) -> bytes:
-    """Return the line that ends a file with this content."""
+    """Return the last line of a file with this content."""
     return hashlib.sha256(body).hexdigest().encode()

@@ -1,4 +1,4 @@
-"""The rows that a site would release, and what their classes tell beside those of another study."""
+"""The rows that a site would release, and comparisons of their classes with another study's."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pairgossip.peer.bookkeeping.overlaps import NamedRows
 
 _ALIKE = 0.99
-"""Rank correlation from which one column tells the other."""
+"""Rank correlation above which columns count as functions of one another."""
 _FEWEST = 10
-"""Rows of which that can be said."""
+"""Least number of rows for such a statement; columns with fewer are never such functions."""
 _MOST_COMBINATIONS = 256
-"""Of classes of a study; what has more is not compared by them, which takes the cube of it."""
+"""Largest number of combinations of classes; more are not compared, which takes cubic time."""
 
 
 class Combined(NamedTuple):
-    """Rows by the combination of their classes."""
+    """The rows in each combination of classes."""
 
     entries: list[bytes]
-    """What rows of each combination hold."""
+    """The entries of each combination."""
     of_rows: IntArray
     totals: IntArray
 
@@ -42,25 +42,25 @@ class Snapshot:
     """The rows that a site would release, complete in all columns."""
 
     source: Path
-    """The operator's data file, whatever copy of it the rows were read from."""
+    """The operator's data file, even if the rows were read from a copy."""
     columns: Mapping[str, FloatArray]
-    """Those that are counted in cells."""
+    """The columns that are counted in cells."""
     classes: Mapping[str, FloatArray] = field(default_factory=dict)
-    """Labels, groups, strata and weights, in their agreed codes."""
+    """The labels, groups, strata and weights, in their agreed codes."""
     ids: Sequence[str] | None = None
-    """Of people, if the operator names a column of them."""
+    """The ids of people, if the operator names a column of them."""
     same: Sequence[Sequence[str]] = ()
-    """Columns that are functions of one another and count as one."""
+    """The groups of columns that are functions of one another and count as one."""
     lines: Sequence[Entries] = ()
-    """All columns of the file, where there are no ids."""
+    """All columns of the file, if there are no ids."""
     least_cell: int = 3
-    """Least number of rows that is counted."""
+    """The least number of rows to count in a block."""
     read: Callable[[str], Entries | None] = lambda _: None
-    """Gives any column of the file; None if there is no such column."""
+    """The function that returns a column of the file; None if there is no such column."""
     named: dict[bytes, NamedRows] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """By the secret of names, since a million rows take seconds to name."""
+    """The rows' names by their secret, as a million rows take seconds to name."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -70,11 +70,11 @@ class Snapshot:
         return {name}.union(*(group for group in self.same if name in group))
 
     def combine_all(self) -> Combined:
-        """Return all rows together."""
+        """Return all rows as one combination."""
         return Combined([b""], np.zeros(len(self), dtype=np.intp), np.array([len(self)]))
 
     def combine(self, names: Sequence[str]) -> Combined | None:
-        """Return rows by what these columns hold together; None if they are no classes."""
+        """Return rows by their entries of these columns; None if one is missing or has too many."""
         entries, of_rows, _ = self.combine_all()
         for name in names if len(self) else ():
             column = self._code(name)
@@ -95,12 +95,12 @@ class Snapshot:
         return Combined(entries, of_rows, np.bincount(of_rows, minlength=len(entries)))
 
     def find(self, name: str, values: FloatArray) -> Entries:
-        """Return a column as entries: those of the file, if they are these numbers."""
+        """Return the entries of a column: those of the file, if they are these numbers."""
         column = self.read(name)
         return column if column is not None and column.hold(values) else Entries(values)
 
     def _code(self, name: str) -> Combined | None:
-        """Return rows by the entries of a column, as the file has them if it can be read."""
+        """Return rows by their entries of a column of the file, or by the codes of a class."""
         column = self.read(name)
         if column is None and name in self.classes:
             column = Entries(self.classes[name])
@@ -110,12 +110,12 @@ class Snapshot:
         return Combined(entries, of_rows, np.bincount(of_rows, minlength=len(entries)))
 
     def read_numbers(self, name: str) -> FloatArray | None:
-        """Return a column of the file, NaN where it holds no number; None if it is not there."""
+        """Return the numbers of a column of the file, NaN for other entries; None if unknown."""
         column = self.read(name)
         return None if column is None else column.numbers
 
     def follows(self, name: str, column: FloatArray) -> bool:
-        """Return whether classes are intervals of a column, so that their totals are its law's."""
+        """Return whether classes are intervals of a column, and show points of its distribution."""
         classes = self._code(name)
         if classes is None or not 1 < len(classes.entries) < len(self):
             return False
@@ -128,7 +128,7 @@ class Snapshot:
 
 
 def check_same(same: Sequence[Sequence[str]], observed: Sequence[str]) -> None:
-    """Raise `InputError` for columns declared as the same of which none is observed."""
+    """Raise `InputError` for a group of equivalent columns that has one, or none observed."""
     for names in same:
         if len(set(names)) < 2 or not set(names) & set(observed):
             raise InputError(
@@ -143,10 +143,10 @@ def read_beside(
     dropped: Sequence[int] = (),
     table: Table | None = None,
 ) -> Snapshot:
-    """Return a snapshot with what its file holds beside its columns, and the ids of its rows.
+    """Return a snapshot with access to all columns of its file, and the ids or lines of its rows.
 
-    Rows without ids are known by their whole lines. Those that are ``dropped`` are not among them.
-    The file may have been read already, as a ``table``.
+    Rows are recognized by their whole lines if there are no ids. ``dropped`` are rows of the file
+    that the snapshot does not have. The file may have been read already, as a ``table``.
     """
     if known.source == STANDARD_INPUT:
         if row_id is None:
@@ -176,9 +176,9 @@ def _read_entries(table: Table, name: str) -> Entries:
 
 
 def are_functions(one: FloatArray, other: FloatArray) -> bool:
-    """Return whether one column tells the other, by the rows where both are numbers.
+    """Return whether one column is a function of the other, by rows where both are numbers.
 
-    Few rows agree by chance.
+    With few rows the answer is no, since these agree by chance.
     """
     is_number = np.isfinite(one) & np.isfinite(other)
     if np.count_nonzero(is_number) < _FEWEST:
@@ -187,9 +187,9 @@ def are_functions(one: FloatArray, other: FloatArray) -> bool:
 
 
 def refuse_functions(snapshot: Snapshot) -> None:
-    """Refuse columns of which one tells the other; functions that go up and down are not found.
+    """Refuse columns of which one is a function of another; only monotone ones are recognized.
 
-    For columns that are counted in tables of their own.
+    This is for columns that are counted in separate tables.
     """
     for (one, values), (other, others) in combinations(snapshot.columns.items(), 2):
         if are_functions(values, others) and other not in snapshot.names_alike(one):
@@ -202,12 +202,12 @@ def refuse_functions(snapshot: Snapshot) -> None:
 
 
 def count_difference(old: IntArray, classes: Combined, others: Combined) -> int:
-    """Return the least number of rows, 0 aside, by which sums of totals of two studies differ.
+    """Return the least positive number of rows by which sums of totals of two studies differ.
 
-    Totals of one study (``old``, by the classes ``others``) and of another are known exactly. A sum
-    of some of the first less one of some of the second counts the rows that are in one of the two
-    sets alone. In a graph whose nodes are the classes of both, joined by the rows that they have in
-    common, and by those that only one study has to a node of its own, such rows are a cut.
+    Totals of one study (``old``, by the classes ``others``) and of another are known exactly. The
+    difference of two sums of totals counts the rows that are in only one of two sets. Such rows are
+    a cut of a graph: its nodes are the classes of both studies, joined by the rows that they share,
+    and one further node, joined to each old class by the number of rows that came or went.
     """
     first, second = len(others.entries), len(classes.entries)
     joined = np.zeros((first + second + 1,) * 2, dtype=np.int64)
@@ -217,11 +217,11 @@ def count_difference(old: IntArray, classes: Combined, others: Combined) -> int:
 
 
 def _find_least_cut(joined: IntArray) -> int:
-    """Return the least weight of a cut that separates connected nodes.
+    """Return the least positive weight of a cut, by Stoer and Wagner's algorithm; 0 if none.
 
-    The last node of an order, in which each is the one most joined to those before, is cut off from
-    the node before it by its own weight at least; the two are merged then. So are nodes that are
-    not connected at all: every cut of connected ones stays one.
+    Nodes are put in an order: the next is the one with most weight to those before it. The weight
+    of the last is then the least cut between it and the one before it, and the two are merged.
+    Nodes that are not connected at all are merged, too: every cut of connected ones stays one.
     """
     joined, least = joined.copy(), 0
     while len(joined) > 1:
