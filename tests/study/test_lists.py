@@ -15,10 +15,10 @@ from pairgossip.study.protocol.records import (
     MemberList,
     Never,
     encode,
-    slot_of,
+    payload_of,
 )
 from pairgossip.study.protocol.spreading import Give, encode_frame
-from tests.study.fakes import Node, accept_each_other, exchange, found
+from tests.study.fakes import Node, accept_each_other, exchange, found, keys_of
 
 
 def ids_of(nodes: list[Node]) -> set[tuple[str, ...]]:
@@ -206,14 +206,15 @@ def test_lists_without_a_right_signature_take_no_memory() -> None:
     assert kept < 200 * 2_000
 
 
-@pytest.mark.parametrize("parents", ["one", "many"])
+@pytest.mark.parametrize("parents", ["one", "many", "none"])
 def test_a_member_that_signs_many_lists_fills_no_disk(parents: str) -> None:
     nodes = found(4)
     first, liar = nodes[0], nodes[3]
     here = first.study.members
     assert here is not None
     for number in range(100):
-        parent = here.digest if parents == "one" else bytes([number]) * 32
+        some = {"one": here.digest, "many": bytes([1 + number]) * 32, "none": NO_DIGEST}
+        parent = some[parents]
         cards = tuple(replace(card, name=f"n{number}") for card in here.members)
         signed = liar.study._desk.sign(Assent(member=liar.id, list=MemberList(parent, cards)))
         first.do(first.study.receive(liar.id, encode_frame(Give((encode(signed),))), 1))
@@ -292,6 +293,17 @@ def hear(node: Node, *records: AnyRecord) -> None:
     """Let a member take records from those that have signed them."""
     for one in records:
         node.do(node.study.receive(one.member, encode_frame(Give((encode(one),))), 1))
+
+
+def put_in(nodes: list[Node], *unsigned: AnyRecord) -> None:
+    """Let members have records, as from a long past; nobody acts on them."""
+    signing = {f"m{number:02}": keys_of(number) for number in range(10)}
+    for one in unsigned:
+        record = replace(one, signature=signing[one.member].sign(payload_of(one)))
+        for node in nodes:
+            held = node.study._desk.store.add(record)
+            assert held is not None
+            node.study.lists.take(held)
 
 
 def said_of(node: Node, kind: type[Assent] | type[Never], new: MemberList) -> list[Assent | Never]:
@@ -439,11 +451,7 @@ def test_a_newcomer_joins_after_many_lists_of_former_members() -> None:
     for number in range(80):
         members = core if number % 2 == 0 else nodes
         here = MemberList(here.digest, tuple(node.card for node in members), number)
-        for signer in members:
-            record = signer.study._desk.sign(Assent(member=signer.id, list=here))
-            for node in core:
-                node.study._desk.store.add(record)
-                node.study.lists.take(node.study._desk.store.said(NO_DIGEST, slot_of(record))[0])
+        put_in(core, *(Assent(member=signer.id, list=here) for signer in members))
     assert here.ids == gone.ids
     for node in core:
         node.do(node.study.evict(gone.id))
@@ -454,6 +462,49 @@ def test_a_newcomer_joins_after_many_lists_of_former_members() -> None:
     exchange(everybody, contacts=30)
     assert ids_of(everybody) == {("m00", "m01", "m02", "m05")}
     assert {node.study.name for node in everybody} == {core[0].study.name}
+
+
+def test_a_member_whose_lists_were_often_given_up_still_proposes_another() -> None:
+    nodes = found(4)
+    here = list_of(nodes)
+    for number in range(1, 71):
+        given_up = replace(list_of(nodes, here.digest), attempt=1000 + number)
+        here = replace(list_of(nodes, here.digest), attempt=number)
+        never = Never(member="m02", parent=given_up.parent, list=given_up.digest)
+        put_in(nodes, Assent(member="m01", list=given_up), never)
+        put_in(nodes, *(Assent(member=node.id, list=here) for node in nodes))
+    assert nodes[0].study.members == here
+    everybody = join(nodes)  # m01 proposes it
+    exchange(everybody, contacts=6)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}
+
+
+def test_operators_who_evict_different_members_do_not_repeat_that_for_ever() -> None:
+    nodes = found(6)
+    nodes[0].do(nodes[0].study.evict("m04"))
+    nodes[1].do(nodes[1].study.evict("m05"))
+    exchange(nodes, contacts=8)
+    assert len(nodes[2].study.lists.known) < 40
+    for node in nodes[:4]:
+        for member in {"m04", "m05"} - node.study.lists.evicted:
+            node.do(node.study.evict(member))
+    exchange(nodes, contacts=4)
+    assert ids_of(nodes[:4]) == {("m00", "m01", "m02", "m03")}
+
+
+def test_an_operator_takes_back_that_it_has_accepted_a_newcomer() -> None:
+    nodes = found(4)
+    wrong = Node(9)
+    for node in nodes[1:]:
+        node.do(node.study.accept_card(wrong.card))
+        node.do(node.study.evict(wrong.id))
+    nodes[0].do(nodes[0].study.accept_card(wrong.card))
+    nodes[0].do(nodes[0].study.evict(wrong.id))
+    everybody = [*nodes, Node(4)]
+    accept_each_other(everybody)
+    nodes[0].do(nodes[0].study.propose())
+    exchange(everybody, contacts=6)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}
 
 
 def test_who_signs_a_list_and_that_it_never_will_is_named() -> None:

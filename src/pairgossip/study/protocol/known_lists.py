@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,7 +21,8 @@ from pairgossip.study.protocol.records import (
 
 ACCEPTED, EVICTED = "accepted", "evicted"
 _MOST_LISTS = 64
-"""Largest number of a member's lists that are kept though they do not exist; more are refused."""
+"""Largest number of a member's lists that are kept though they do not exist: of those that may
+still follow the present one, and of all others; more are refused."""
 _CARDS = msgspec.msgpack.Decoder(dict[str, Card])
 _IDS = msgspec.msgpack.Decoder(list[str])
 
@@ -87,7 +88,7 @@ class KnownLists:
             return False
         if new.digest in self.known or new.digest in self._past:
             return True
-        return self._may_matter(new) and self._count_signed(card.id) < _MOST_LISTS
+        return self._may_matter(new) and self._count_like(new, card.id) < _MOST_LISTS
 
     def _may_matter(self, new: MemberList) -> bool:
         """Return whether a list may concern this member.
@@ -99,11 +100,18 @@ class KnownLists:
             return True
         return any(one.parent == new.digest for one in self.known.values())
 
-    def _count_signed(self, member: str) -> int:
-        """Return the number of lists of a member that do not exist, or lead nowhere."""
+    def _count_like(self, new: MemberList, member: str) -> int:
+        """Return the number of lists of a member that do not exist, or lead nowhere.
+
+        Those of earlier times are counted apart: they must not use up a member's lists for good.
+        """
         past = self._past
-        signed = (one for one in self.known if self._said("assent", one, member))
-        return sum(one not in past if past else not self.exists(one) for one in signed)
+        signed = [one for one in self.known.values() if self._said("assent", one.digest, member)]
+        if not past:
+            return sum(not self.exists(one.digest) for one in signed)
+        is_beside = self._is_beside(new, past)
+        others = (one for one in signed if one.digest not in past)
+        return sum(self._is_beside(one, past) == is_beside for one in others)
 
     @property
     def _past(self) -> dict[bytes, None]:
@@ -121,6 +129,13 @@ class KnownLists:
     def _leads(self, one: MemberList, new: MemberList) -> bool:
         """Return whether a list is another one, or comes before it."""
         return any(before.digest == one.digest for before in self._line(new))
+
+    def _is_beside(self, new: MemberList, past: Mapping[bytes, None]) -> bool:
+        """Return whether a list, not one of the past, is known not to follow the present one."""
+        while new.parent not in past and (before := self.known.get(new.parent)) is not None:
+            new = before
+        is_parted = new.parent in past or new.parent == NO_DIGEST
+        return self.current is not None and is_parted and new.parent != self.current.digest
 
     def _known_card(self, member: str) -> Card | None:
         if member == self.card.id:

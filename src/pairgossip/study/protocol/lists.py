@@ -22,6 +22,8 @@ one, as the list of a newcomer that meant to begin a study of its own.
 A member signs by itself the decisions of its operator: the accepted cards, and the evicted members.
 One successor makes one kind of change, and evicts one member at most. When its operator proposes, a
 member gives up lists without a member that it keeps: an eviction that is regretted blocks nobody.
+A list without a member that others give up is signed again, as another attempt; by itself a member
+does so a few times only, since operators may disagree for long.
 """
 
 from __future__ import annotations
@@ -43,6 +45,10 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.protocol.site import Action
 
+_MOST_REPEATS = 8
+"""Largest number of times that a member signs a list again by itself after others have given it
+up; then its operator must."""
+
 
 class Lists(KnownLists):
     """All lists that this member knows, and its signatures of them."""
@@ -53,26 +59,27 @@ class Lists(KnownLists):
         """Accept a member by hand."""
         self.evicted.discard(card.id)
         self.accepted[card.id] = card
-        return [self._save(), *self.sign_what_is_decided()]
+        return [self._save(), *self.sign_what_is_decided(is_asked=True)]
 
     def evict(self, member: str) -> list[Action]:
-        """Decide to continue without a member, or a newcomer that does not sign.
+        """Decide to continue without a member, or a newcomer that is accepted or does not sign.
 
         This member signs a list without it, or gives up those that it has not signed.
         """
         head = self.known.get(self.head)
         signed = () if head is None else head.ids
         lists = [*self.proposals, *([self.current] if self.current else [])]
-        if member == self.card.id or not any(member in one.ids for one in lists):
+        is_here = member in self.accepted or any(member in one.ids for one in lists)
+        if member == self.card.id or not is_here:
             raise InputError(
-                "That is no other member of the present list, or of one that is proposed: see who "
-                "is on it."
+                "That is no other member of the present list, or of one that is proposed, and not "
+                "accepted: see who is."
             )
         if member in signed:
             self._refuse_few(len(signed) - 1)
         self.evicted.add(member)
         self.accepted.pop(member, None)
-        return [self._save(), *self.sign_what_is_decided()]
+        return [self._save(), *self.sign_what_is_decided(is_asked=True)]
 
     def leave(self, *, totals_visible: bool = False) -> list[Action]:
         """Ask to be left out of the next list."""
@@ -89,7 +96,8 @@ class Lists(KnownLists):
         """Sign a pending list of the operator's decisions; if there is none, a new one."""
         if not self.may_sign:
             raise InputError("This peer has not heard from another yet: try again in a moment.")
-        before, actions = self.head, [*self._keep_members(), *self.sign_what_is_decided()]
+        before, actions = self.head, self._keep_members()
+        actions += self.sign_what_is_decided(is_asked=True)
         if self.head != before:
             return actions
         try:
@@ -127,9 +135,17 @@ class Lists(KnownLists):
         return self._sign_new(lambda _: True, newcomers)
 
     def _sign_new(
-        self, stays: Callable[[Card], bool], newcomers: Iterable[Card] = ()
+        self,
+        stays: Callable[[Card], bool],
+        newcomers: Iterable[Card] = (),
+        *,
+        is_asked: bool = True,
     ) -> list[Action]:
-        """Sign a new list after the last that this member has signed, if it may."""
+        """Sign a new list after the last that this member has signed, if it may.
+
+        If the operator has not asked for it now, a list that others give up again and again is not
+        repeated for ever: members whose operators disagree would make lists as fast as frames go.
+        """
         parent = self.known.get(self.head)
         before = (self.card,) if parent is None else parent.members
         cards = {one.id: one for one in before if stays(one)}
@@ -138,6 +154,8 @@ class Lists(KnownLists):
         attempt = 0
         while self.is_dead((new := MemberList(self.head, members, attempt)).digest):
             attempt += 1
+        if not is_asked and attempt > _MOST_REPEATS:
+            return []
         if len(members) > MOST_MEMBERS:
             raise InputError(f"A study has at most {MOST_MEMBERS} members.")
         self._refuse_few(len(members))
@@ -159,7 +177,7 @@ class Lists(KnownLists):
 
     # Signatures without a request
 
-    def sign_what_is_decided(self) -> list[Action]:
+    def sign_what_is_decided(self, *, is_asked: bool = False) -> list[Action]:
         """Sign a pending list of the operator's decisions; give up others."""
         actions = [*self._forget_left(), *self._leave_still()]
         for new in self.pending if self.may_sign else ():
@@ -167,7 +185,7 @@ class Lists(KnownLists):
                 actions += self._sign(new)
             elif self._must_give_up(new):
                 actions += self._give_up(new)
-        return actions + self._let_go()
+        return actions + self._let_go(is_asked=is_asked)
 
     def _give_up(self, new: MemberList) -> list[Action]:
         return self.desk.say(Never(member=self.card.id, parent=new.parent, list=new.digest))
@@ -192,7 +210,7 @@ class Lists(KnownLists):
         is_visible = asked[0].record.totals_visible
         return self.desk.say(Leave(member=mine, list=here.digest, totals_visible=is_visible))
 
-    def _let_go(self) -> list[Action]:
+    def _let_go(self, *, is_asked: bool) -> list[Action]:
         """Sign a list without evicted or leaving members.
 
         Of the remaining members, the one with the lowest id does so for a leaving one.
@@ -206,7 +224,7 @@ class Lists(KnownLists):
         else:
             stay = [one for one in head.ids if one not in self.leavers or self.is_busy(one)]
             is_due = len(head.ids) > len(stay) >= self.least_members and stay[0] == self.card.id
-        return self._sign_new(lambda one: one.id in stay) if is_due else []
+        return self._sign_new(lambda one: one.id in stay, is_asked=is_asked) if is_due else []
 
     def _sign(self, new: MemberList) -> list[Action]:
         actions = self.desk.say(Assent(member=self.card.id, list=new))
@@ -225,15 +243,9 @@ class Lists(KnownLists):
             return True
         if self.current is None and new.cards[self.card.id] != self.card:
             return True
-        if self.is_dead(new.parent) or self._is_beside(new):
+        if self.is_dead(new.parent) or self._is_beside(new, self._past):
             return True
         return any(self._goes_before(one, new) for one in self.ahead)
-
-    def _is_beside(self, new: MemberList) -> bool:
-        """Return whether a list is known not to follow the present one."""
-        if self.current is None or self._leads(self.current, new):
-            return False
-        return self._line(new)[-1].parent in {NO_DIGEST, *self._past}
 
     def _goes_before(self, one: MemberList, new: MemberList) -> bool:
         """Return whether a list that is signed here goes before another, where their lines part."""
