@@ -1,9 +1,9 @@
 """Checks of a site's own rows: enough behind every total, and nothing that locates a row.
 
-Everything here is decided at home, from this site's rows and its operator's settings, before
-anything is told to anybody. A statistic is read from counts per cell, which need no rule of their
-own. Learning asks for totals over the rows of each class, at one model after the other: many totals
-over few rows can be solved for the rows, if all other members put together what they know.
+A site decides everything here by itself, from its rows and its operator's settings, before it sends
+anything. A statistic is read from counts per cell, which need no rule of their own. Learning asks
+for totals over the rows of each class, at one model after the other: if all other members pool what
+they know, many totals over few rows can be solved for the rows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _FEW = 5
-"""Cells that hold fewer rows are told to the operator."""
+"""Number of rows of a cell below which the operator is warned."""
 _LARGEST_LEVERAGE = 0.5
-"""Largest part of one row in a total of its class, or in any combination of such totals."""
+"""Largest share of a row in combinations of totals of its class; beyond it the loss is refused."""
 
 
 def check_own_rows(spec: Spec, rows: FloatArray, least_rows: int, allowed: Collection[str]) -> None:
-    """Raise `InputError` if this site's contribution would say too much about single rows.
+    """Raise `InputError` if this site's contribution would reveal too much about single rows.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _check_number(rows: int, least_rows: int, which: str) -> None:
 
 
 def _check_enough_rows(spec: Spec, rows: FloatArray, totals: int) -> None:
-    """Refuse to tell as many numbers about a class as its rows have."""
+    """Refuse to reveal more numbers about a class than its rows have."""
     own = min(map(len, _split(spec, rows)), default=0) * len(spec.columns)
     if 0 < own < totals:
         raise _needs_permission(
@@ -104,7 +104,7 @@ def _check_enough_rows(spec: Spec, rows: FloatArray, totals: int) -> None:
 def _check_leverage(spec: Spec, rows: FloatArray) -> None:
     """Refuse rows that dominate a total of their class, or any combination of such totals."""
     for part in _split(spec, rows):
-        # Far from 0, as dates are, the differences between rows would be lost beside the ones.
+        # Values far from 0, as dates, would hide the differences between rows from the ones.
         apart = part[:, :-1] - part[:, :-1].mean(axis=0)
         table = np.column_stack([np.ones(len(part)), apart])
         scaled = table / np.maximum(np.abs(table).max(axis=0), 1e-300)
@@ -116,13 +116,13 @@ def _check_leverage(spec: Spec, rows: FloatArray) -> None:
 
 
 def _split(spec: Spec, rows: FloatArray) -> list[FloatArray]:
-    """Return the rows of every class that has any."""
+    """Return the rows of each class that has rows."""
     parts = (rows[rows[:, -1] == value] for value in label_values(spec))
     return [part for part in parts if len(part)]
 
 
 def describe_unfilled(spec: Spec, cells: IntArray, site: str = "This site") -> str | None:
-    """Say of which classes, groups and strata there are too few rows, and what follows, or None."""
+    """Describe the classes, groups and strata with too few rows; return None if there are none."""
     least = spec.algorithm.least_cell or 1
     if spec.kernel is None or least == 1:
         return None
@@ -138,7 +138,7 @@ def describe_unfilled(spec: Spec, cells: IntArray, site: str = "This site") -> s
 
 
 def describe_small_site(spec: Spec, cells: IntArray, site: str = "This site") -> str | None:
-    """Say that a site has too few rows to be compared with others; None if it has enough."""
+    """Describe a site with too few rows to be compared; return None if it has enough."""
     if not spec.heterogeneity or flag_site(spec, cells, is_shown=False):
         return None
     least = least_of_class(spec.algorithm.least_cell or 1)
@@ -149,7 +149,7 @@ def describe_small_site(spec: Spec, cells: IntArray, site: str = "This site") ->
 
 
 def describe_small_cells(spec: Spec, counts: IntArray) -> str | None:
-    """Say how many of this site's cells hold few rows; None if none do, or there are no cells."""
+    """Describe this site's cells with few rows; return None if there are none, or no cells."""
     if spec.algorithm.least_cell != 1:
         return None
     few, filled = int(((counts > 0) & (counts < _FEW)).sum()), int((counts > 0).sum())
@@ -163,12 +163,12 @@ def describe_small_cells(spec: Spec, counts: IntArray) -> str | None:
 
 
 def describe_crowded_cells(spec: Spec, cells: IntArray) -> str | None:
-    """Say of which columns of a test most of this site's rows share a cell; None if of none.
+    """Describe columns of a test in one cell of which most rows of this site lie, or return None.
 
-    Only this site's operator hears of it; a result is judged by the counts of all members.
+    Only this site's operator sees this; a result is judged by the counts of all members.
     """
-    asked = spec.question
-    if asked is None or not asked.is_test or not cells.any():
+    question = spec.question
+    if question is None or not question.is_test or not cells.any():
         return None
     layout = cells_of(spec)
     ((table, part),) = zip(layout.tables, layout.split_cells(cells), strict=True)

@@ -1,6 +1,6 @@
-"""The figures of a result that a table of exact counts tells, as peers state them.
+"""The figures of a result that follow from a table of exact counts, as peers state them.
 
-Whoever has the table computes them again, so that nobody has to believe who stated them.
+Anybody with the table can compute them again, and need not trust those who stated them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def find_estimate(spec: Spec, numbers: IntArray) -> tuple[Summary, Estimate]:
-    """Return the summary of a table, which begins with the number of rows, and its statistic."""
+    """Return the summary and the statistic of a table, which begins with the number of rows."""
     summary = summary_of(spec, numbers[1:])
     if not has_statistic(spec):
         return summary, Estimate(math.nan, math.nan)
@@ -53,16 +53,16 @@ def round_estimate(estimate: Estimate) -> dict[str, Any]:
 
 
 def find_other_figure(result: Result, estimate: Estimate) -> str | None:
-    """Say which figure of a result its table does not tell; None if it tells them all."""
-    told = msgspec.structs.replace(result, **round_estimate(estimate))
+    """Describe a figure of a result that differs from its table; return None if there is none."""
+    computed = msgspec.structs.replace(result, **round_estimate(estimate))
     try:
-        follow_result(told, result.state())
+        follow_result(computed, result.state())
     except Disagreement as problem:
         return str(problem)
     return None
 
 
 def _round_crowded(shares: tuple[float, ...]) -> tuple[float, ...] | None:
-    """Return the shares of rows in crowded cells; what else cells hold is not handed on."""
+    """Return the shares of rows in crowded cells alone; other shares are not published."""
     crowded = tuple(rounded_or_none(one) or 0.0 if one > CROWDED else 0.0 for one in shares)
     return crowded if any(crowded) else None

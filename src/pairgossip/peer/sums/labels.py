@@ -1,4 +1,4 @@
-"""The values that a label has where sums are asked for."""
+"""The values of a label in runs on sums."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _MOST_LABELS = 64
-"""Values of a label that sums count; more are refused."""
+"""Largest number of values of a label that sums count; more are refused."""
 
 
 def count_grades(spec: Spec) -> int:
-    """Return how many values the label of a run has."""
+    """Return the number of values of a run's label."""
     if spec.classes is not None or spec.has_two_classes:
         return len(spec.classes or (0, 1))
     low, high = spec.ranges[str(spec.label)]
@@ -27,7 +27,7 @@ def count_grades(spec: Spec) -> int:
 
 
 def label_values(spec: Spec) -> FloatArray:
-    """Return the values that the label of a run has: two, or all whole numbers of its range."""
+    """Return the values of a run's label: two, or all whole numbers of its range."""
     (low, high), grades = spec.ranges[str(spec.label)], count_grades(spec)
     if spec.has_two_classes:
         return np.array([low, high])

@@ -1,9 +1,9 @@
 """Learning on sums: class moments, then the gradient at one model after the other, by L-BFGS.
 
 The solver asks for averages only, and every average is a sum over all members' rows here. It never
-learns a largest value, which would be somebody's row: features lie in the declared ranges, so they
-run from -1 to 1, and scores no farther than the sizes of the model add up to, and than the sums of
-their powers allow.
+learns a largest value, which would be somebody's row: features lie in the declared ranges, scaled
+to -1 to 1. Scores are bounded by the sum of the model's absolute entries, and by the sums of their
+powers.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _STEP = 2.0**-40
-"""Models that are asked about are multiples of this, in units of half the features' ranges."""
+"""Step of the entries of models in questions, in units of half the features' ranges."""
 _TOLERANCE = 1e-8
-"""It ends when a step promises to gain less than this part of the zero model's objective."""
+"""Promised gain of a step, relative to the zero model's objective, below which the solver ends."""
 _SLACK = 1e-9
-"""Relative rounding error of the objective that the line search lets pass."""
+"""Relative rounding error of the objective that the line search tolerates."""
 _LARGEST_CURVATURE = 2.0
 """Bound on the second derivative of the losses; the hinge is smoothed."""
 _SLOPE_TOLERANCE = 0.1
-"""Largest relative error of slopes; beyond it the model does not count as found."""
+"""Largest relative error of slopes; beyond it the model counts as not finished."""
 _MODEL_TOLERANCE = 1e-5
 """Largest relative difference of the models that members compute from the same sums: where a
 feature is the sum of others, rounding moves them along it; beyond it members disagree."""
@@ -88,16 +88,16 @@ class LearningProgram(SumsProgram):
     """
 
     def __init__(self, spec: Spec, rows: FloatArray, generation: Generation) -> None:
-        asked = (
+        question = (
             f"the linear score of {join_names(spec.columns)} that orders rows by {spec.label}, by "
             f"the loss {spec.loss}, over the rows of all members"
         )
-        super().__init__(spec, generation, asked)
+        super().__init__(spec, generation, question)
         self._bits = choose_bits(generation.rows)
         check_labels(spec, rows[:, -1])
         assert spec.learning is not None
         self._phi, self._grades, self._count = margin_of(spec), count_grades(spec), len(rows)
-        features = rows[:, :-1].copy()  # the solver scales them where they are
+        features = rows[:, :-1].copy()  # the solver scales them in place
         grades = np.searchsorted(label_values(spec), rows[:, -1])
         own = GradedRows(features, grades, np.ones(len(rows)), None, 1)
         proximal = spec.learning.proximal
@@ -106,25 +106,25 @@ class LearningProgram(SumsProgram):
         ).run()
         self._name, self._at = "moments", At(np.zeros((1, 0)), Agreement(0.0, 0.0, 0))
         self._counts: IntArray = np.zeros(0, dtype=np.int64)
-        """How many rows each grade has, once the moments have told it."""
+        """The number of rows of each grade, once the moments are known."""
         self._round: Round | None = None
         self._averaging: Averaging | None = None
         self._advance(None)
 
     @property
     def most_sums(self) -> int:
-        """How many sums become known at most."""
+        """The largest number of sums that become known."""
         assert self._spec.algorithm.rounds is not None
         return self._spec.algorithm.rounds
 
     def _question(self) -> tuple[bytes, int]:
         assert self._averaging is not None
         (low, high, order), model = self._at.agreed, self._at.models.ravel().tolist()
-        asked = _Question(self._name, tuple(model), float(low), float(high), order)
-        return msgspec.msgpack.encode(asked), self._averaging.sums.shape[1]
+        request = _Question(self._name, tuple(model), float(low), float(high), order)
+        return msgspec.msgpack.encode(request), self._averaging.sums.shape[1]
 
     def contribute(self, ask: Ask) -> Words:
-        """Return this member's numbers."""
+        """Return this member's contribution."""
         assert self._averaging is not None
         return encode(self._averaging.sums, self._bounds(), self._bits, self._count)
 
@@ -175,9 +175,9 @@ class LearningProgram(SumsProgram):
             raise Disagreement("a gradient that is steeper than the loss is anywhere")
 
     def _farthest(self, sums: FloatArray) -> float:
-        """Return how far from 0 scores may be: no row's power is above the sum of all rows'.
+        """Bound the absolute values of scores: no row's power exceeds the sum over all rows.
 
-        Ranges tell much less where features are many, since few rows are extreme in all of them.
+        With many features, ranges are far less tight: few rows are extreme in all of them.
         """
         high, size = self._at.agreed.high, self._at.agreed.order
         if not self._phi.is_smooth or size < _EVEN_POWERS.shape[1]:
@@ -189,7 +189,7 @@ class LearningProgram(SumsProgram):
         return high * min(1.0, float(ends.min()))
 
     def _bounds(self) -> FloatArray:
-        """Return how large a row's part in each of the sums is at most."""
+        """Bound the absolute value of a row's part in each sum."""
         assert self._averaging is not None
         size, d = self._averaging.sums.shape[1], len(self._spec.columns)
         if self._name != "gradient":
@@ -204,30 +204,30 @@ class LearningProgram(SumsProgram):
         return bounds
 
     def _advance(self, answer: Any) -> None:
-        """Let the solver go on until it needs a sum, or is done."""
-        asked: Averaging | Agreeing | Round
+        """Run the solver until it needs a sum, or is done."""
+        request: Averaging | Agreeing | Round
         try:
-            while not isinstance(asked := self._asking.send(answer), Averaging) or (
-                asked.sums.shape[1] == 0
+            while not isinstance(request := self._asking.send(answer), Averaging) or (
+                request.sums.shape[1] == 0
             ):
-                answer = self._answer(asked)
+                answer = self._answer(request)
         except StopIteration:
             self._conclude(is_finished=True)
             return
-        self._averaging = asked
-        if asked.at is not None:
-            self._name, self._at = "scores", asked.at
+        self._averaging = request
+        if request.at is not None:
+            self._name, self._at = "scores", request.at
         elif self._name == "scores":
             self._name = "gradient"
 
-    def _answer(self, asked: Averaging | Agreeing | Round) -> Any:
-        """Answer what members know without asking others."""
-        if isinstance(asked, Agreeing):
-            return asked.proposals[0]
-        if isinstance(asked, Round):
-            self._round = asked
+    def _answer(self, request: Averaging | Agreeing | Round) -> Any:
+        """Answer a question of the solver that needs no sum."""
+        if isinstance(request, Agreeing):
+            return request.proposals[0]
+        if isinstance(request, Round):
+            self._round = request
             return None
-        ends = asked.largest.shape[1]
+        ends = request.largest.shape[1]
         if ends == 2 * len(self._spec.columns):
             low, high = np.array([self._spec.ranges[name] for name in self._spec.columns]).T
             return None, np.concatenate([-low, high])[None, :]
@@ -248,32 +248,32 @@ class LearningProgram(SumsProgram):
 
 
 def most_words(spec: Spec) -> int:
-    """Return how many numbers a member contributes to a sum at most."""
+    """Return the largest number of words of a member's contribution."""
     grades, d = count_grades(spec), len(spec.columns)
     moments = choose_moments(grades, d, 1).size
     return max(moments, d + 3, grades * largest_sketch(margin_of(spec)))
 
 
 def count_told(spec: Spec) -> int:
-    """Return how many totals become known of one class at most: moments, scores and gradients."""
+    """Return the largest number of totals of a class that become known, over all sums."""
     phi, grades, d = margin_of(spec), count_grades(spec), len(spec.columns)
     assert spec.algorithm.rounds is not None
     moments = choose_moments(grades, d, 1)
     own = moments.size // grades
     if phi.is_quadratic and moments.full:
-        return own  # which tell the minimum
+        return own  # which determine the minimum
     sums, sketch = spec.algorithm.rounds - 1, largest_sketch(phi)
-    # Scores may be asked for twice at each model, if members' machines round differently.
+    # Scores may be summed twice at each model, if members' machines round differently.
     return own + max(sums // 2 * (sketch + d + 3), sums // 3 * (2 * sketch + d + 3))
 
 
 def margin_of(spec: Spec) -> Margin:
-    """Return the function of margins that a specification's loss is."""
+    """Return a specification's loss as a function of margins."""
     loss = as_loss(spec.loss)
     assert isinstance(loss, Loss)
     return loss.phi
 
 
 def largest_sketch(phi: Margin) -> int:
-    """Return how many numbers tell the scores of a grade at most."""
+    """Return the largest number of sums that describe the scores of a grade."""
     return SPARING_ORDER if phi.is_smooth else LARGEST_BINS

@@ -1,16 +1,16 @@
 """Noise that members add to counts, each a part, so that the sum of the parts is discrete Laplace.
 
-A member adds the difference of two Polya(1/m, q) draws to every count, m the number of members
-that are honest at least, besides the one that looks at the sum and knows its own part. The sum of m
-such differences is discrete Laplace: k has the probability
+A member adds the difference of two Polya(1/m, q) draws to every count. Here m is the least number
+of honest members, without the one that looks at the sum and knows its own part. The sum of m such
+differences is discrete Laplace: k has the probability
 (1 - q) / (1 + q) q^|k|. If one row is replaced, no more than two counts of a table change, each by
 one, so tables have epsilon-differential privacy with q = exp(-epsilon / 2).
 
-Draws come from the operating system's source, and are exact: a Polya draw is the first k at which
-the probabilities of 0, ..., k add up to more than a number that is drawn between 0 and 1, of which
-as many bits are drawn as it takes. Floating-point numbers decide only where they cannot be wrong,
-by far; else decimal numbers do, with as many digits as it takes. So the law has none of the gaps
-and bumps of floating-point numbers, which could tell what was added to (Mironov 2012).
+Draws come from the operating system's random source, and are exact: a Polya draw is the first k at
+which the probabilities of 0, ..., k add up to more than a uniform number between 0 and 1, which is
+drawn with as many bits as necessary. Floating-point numbers decide only where they are far from
+wrong; otherwise decimal numbers do, with as many digits as necessary. So the law has none of the
+gaps and bumps of floating-point numbers, which could reveal the count (Mironov 2012).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from numpy.typing import NDArray
 from pairgossip.arrays import FloatArray, IntArray
 
 Noise = Callable[[int], IntArray]
-"""Draws what a member adds to this many counts; a second draw would tell the sum."""
+"""Draws a member's noise for this many counts; a second draw would reveal more."""
 _STEPS = 1 << 32
-"""Epsilon is rounded down to whole parts of this, which is the side of more noise."""
+"""Number of steps per unit of epsilon, which is rounded down to a step: toward more noise."""
 _TABLE_ERROR = 1e-9
 """Bound on the rounding error of a tabulated probability; a draw this close to the end of a cell
 is decided in exact arithmetic."""
 _LARGEST_EXPONENT = 45.0
 """Exponent of the smallest tabulated probability, exp(-45); rarer values are computed."""
 _SLACK = 10
-"""Extra decimal digits that rounding may spoil."""
+"""Number of extra decimal digits, which rounding may spoil."""
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 100.0
 
 
@@ -50,11 +50,11 @@ class NoiseLaw:
     epsilon
         The budget of one round.
     cells
-        In how many counts a row is counted; the effect of each must be hidden.
+        The number of counts that count a row; noise must hide its effect on each.
     honest
-        How many members add their part at least.
+        The least number of members that add their part.
     members
-        How many there are.
+        The number of all members.
     """
 
     epsilon: float
@@ -69,14 +69,14 @@ class NoiseLaw:
 
     @property
     def variance(self) -> float:
-        """The variance of a count's noise, to which all members have added their part."""
+        """The variance of a count's noise if all members add their part."""
         q = math.exp(-self._decay)
         return 2 * self.members / self.honest * q / (1 - q) ** 2
 
     def reach(self, counts: int, chance: float) -> float:
-        """Bound the noise of this many counts together; it is larger with this chance at most.
+        """Bound the total noise of this many counts, but for a probability of at most ``chance``.
 
-        By Chernoff's bound for the difference of two sums of Polya draws.
+        This is Chernoff's bound for the difference of two sums of Polya draws.
         """
         decay = float(self._decay)
         tilt = decay * np.linspace(0.01, 0.99, 99)
@@ -99,7 +99,7 @@ class NoiseLaw:
         return places
 
     def _tabulate(self) -> FloatArray:
-        """Return the probabilities of up to k, for every k that is not too rare."""
+        """Return the probabilities of at most k, for every k that is not too rare."""
         decay, m = float(self._decay), self.honest
         j = np.arange(1, math.ceil(_LARGEST_EXPONENT / decay) + 1)
         falls = math.exp(-decay) * (m * (j - 1) + 1) / (m * j)
@@ -114,7 +114,7 @@ class NoiseLaw:
         return value
 
     def _find(self, drawn: int, bits: int) -> int | None:
-        """Return the draw of a number with these bits; None if the bits to come decide."""
+        """Return the draw of a number with these bits; None if further bits decide."""
         with localcontext(prec=bits + _SLACK):
             slack = Decimal(10) ** -bits
             share = Decimal(drawn) / 2**bits

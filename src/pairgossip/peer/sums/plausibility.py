@@ -1,8 +1,8 @@
-"""Refuse sums that no rows have: whoever signs a result has seen that it is possible.
+"""Refuse impossible sums: every member that signs a result has checked that rows can have it.
 
 A member can contribute anything under its mask. Counts that are negative or do not add up, totals
-beyond what their rows allow, and values outside their range prove that somebody did; a sum does not
-tell who. Contributions of rows that a member does not have remain possible.
+beyond what their rows allow, and values outside their range prove that somebody lied; a sum does
+not reveal who. A member can still contribute rows that it does not have.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from pairgossip.solvers.moments import GradeMoments
 
 _CHANCE = 1e-9
-"""Probability at most that noise alone makes a sum look impossible."""
+"""Largest probability that noise alone makes a sum look impossible."""
 _ROUNDING = 1e-9
-"""Rounding error per row, relative to the largest measure of a row, and of a value."""
+"""Largest rounding error per row, relative to its largest entry, and relative one of a value."""
 
 
 def check_sums(
     cells: Layout, sums: Sums, rows: tuple[int, int], law: NoiseLaw | None, members: int = 0
 ) -> None:
-    """Raise `Disagreement` if no rows, from the least to the largest number, have these sums.
+    """Raise `Disagreement` if no rows have these sums; ``rows`` are their least and largest number.
 
-    ``members`` is the number of those who have rows of every class, group and stratum.
+    ``members`` is the number of members with rows of every class, group and stratum.
     """
     least, most = rows
     if not least <= sums.n <= most:
@@ -75,14 +75,14 @@ def _count_classes(table: Blocks) -> FloatArray:
 
 
 def _refuse_beyond(values: FloatArray, counts: IntArray, slack: float, name: str) -> None:
-    """Refuse sums over the rows of each class whose terms run from -1 to 1."""
+    """Refuse sums over the rows of each class beyond those of terms from -1 to 1."""
     if (np.abs(values) > counts[:, None] + slack).any():
         raise Disagreement(f"{name} is beyond what so many rows in their ranges can have")
 
 
 def _check_noisy_counts(cells: Layout, sums: Sums, law: NoiseLaw) -> None:
-    """Refuse counts, and sums of counts, that are farther off than noise ever is."""
-    checks = 4 * cells.counts**2  # of every run of cells, in each of the tables below
+    """Refuse counts, and sums of counts, that noise cannot explain."""
+    checks = 4 * cells.counts**2  # one for every run of cells, in each of the tables below
 
     def reach(counts: int) -> float:
         return law.reach(counts, _CHANCE / checks)
@@ -99,7 +99,7 @@ def _check_noisy_counts(cells: Layout, sums: Sums, law: NoiseLaw) -> None:
 
 
 def _refuse_beyond_noise(counts: FloatArray, each: float, together: float) -> None:
-    """Refuse numbers that are no counts with noise: too far below 0, alone or added up in order."""
+    """Refuse numbers too far below 0 for noisy counts, alone or added up in order."""
     rising = np.cumsum(counts.ravel())
     falls = np.maximum.accumulate(np.append(0.0, rising)) - np.append(0.0, rising)
     if (counts < -each).any() or falls.max() > together:
@@ -107,12 +107,12 @@ def _refuse_beyond_noise(counts: FloatArray, each: float, together: float) -> No
 
 
 def check_value(spec: Spec, estimate: Estimate) -> None:
-    """Raise `Disagreement` unless a value without noise is in its range and in its bracket."""
+    """Raise `Disagreement` if a value without noise is outside its range or its bracket."""
     if math.isnan(estimate.value):
         return
-    asked = find_order_question(str(spec.kernel))
+    question = find_order_question(str(spec.kernel))
     least, most = (-math.inf, math.inf)
-    if asked is None:
+    if question is None:
         least, most = POSSIBLE[as_kernel(spec.kernel).interval_scale]
     low, high = estimate.bracket
     if not math.isnan(low):
@@ -125,9 +125,9 @@ def check_value(spec: Spec, estimate: Estimate) -> None:
 
 
 def check_moments(total: Words, layout: GradeMoments, bits: int, rows: int) -> IntArray:
-    """Return how many rows each class has by a sum of moments; raise `Disagreement` if none can.
+    """Return the number of rows of each class by a sum of moments; refuse impossible moments.
 
-    Features run from -1 to 1, so that no total exceeds the number of its rows.
+    Features run from -1 to 1, so no total exceeds the number of its rows.
     """
     parts = total.view(np.int64).reshape(layout.grades, -1)
     counts = _whole_counts(parts[:, 0], bits)
@@ -170,7 +170,7 @@ def check_scores(total: Words, counts: IntArray, bits: int, *, is_smooth: bool) 
 
 
 def _whole_counts(numbers: IntArray, bits: int) -> IntArray:
-    """Return counts that were cut into parts of 2^-bits; refuse parts of a row."""
+    """Return counts in units of 2^-bits as whole numbers; refuse fractions of a row."""
     if (numbers < 0).any() or (numbers % (1 << bits)).any():
         raise Disagreement("a part of a row, or a negative number of rows")
     return numbers >> bits

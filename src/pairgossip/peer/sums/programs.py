@@ -1,7 +1,7 @@
 """The base of programs that compute sums: rounds, and then a statement that all members sign.
 
-Sums are of whole numbers modulo 2^64, exact in any order: a number x with |x| <= bound travels as
-round(x / bound 2^bits), below 0 as its complement.
+Sums are of whole numbers modulo 2^64, exact in any order: a number x with |x| <= bound is sent as
+round(x / bound 2^bits), a negative one as its complement.
 """
 
 from __future__ import annotations
@@ -25,77 +25,77 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary import Summary
 
 _FEWEST_BITS, _MOST_BITS = 32, 52
-"""Binary digits of a row's number; where rows leave room for fewer, they are refused."""
+"""Least and largest number of bits of a row's number; too many rows for the least are refused."""
 _WORD = 63
-"""Binary digits of a sum besides its sign."""
+"""Number of bits of a sum without its sign."""
 MOST_TOGETHER = 2 ** (_WORD - _FEWEST_BITS) - 1
-"""Rows of all members of a model."""
+"""Largest number of rows of all members together in a model; more are refused."""
 
 
 class Generation(NamedTuple):
-    """Whose rows a program is about."""
+    """The members of a program, and its name."""
 
     members: Mapping[str, int]
-    """How many rows each member has."""
+    """The number of rows of each member."""
     number: str = FIRST_GENERATION
-    """The name that the result has; in a study that of the question, behind eight zeros."""
+    """The name of the generation of a result; in a study, eight zeros and the question's name."""
 
     @property
     def rows(self) -> int:
-        """How many rows all members have."""
+        """The number of rows of all members."""
         return sum(self.members.values())
 
 
 class SumsProgram(ABC):
-    """Sums over the rows of all members, round after round, and the result they tell."""
+    """Sums over the rows of all members, round after round, and their result."""
 
     def __init__(self, spec: Spec, generation: Generation, question: str) -> None:
         self._spec, self._generation, self._asked = spec, generation, question
         self._rounds = 0
         self.result: Result | None = None
-        """Once it is known; all members state it."""
+        """The result that all members state, once it is known."""
         self.summary: Summary | None = None
         """The sum of all members' counts, once it is known; None with noise, and for a model."""
         self.is_stated = False
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The ids of all members, as they were given."""
+        """The ids of all members, in the order of the generation."""
         return tuple(self._generation.members)
 
     @property
     def table(self) -> bytes | None:
-        """The table that the result is read from, as it is kept; None if there is none."""
+        """The stored bytes of the result's table; None if there is none."""
         return None
 
     @property
     @abstractmethod
     def most_sums(self) -> int:
-        """How many sums become known at most."""
+        """The largest number of sums that become known."""
 
     @property
     def most_rounds(self) -> int:
-        """How many rounds there are at most: sums, and the statement, once repeated."""
+        """The largest number of rounds: sums, and the statement with its repeats."""
         return self.most_sums + 3
 
     @abstractmethod
     def _question(self) -> tuple[bytes, int]:
-        """Return what the next sum depends on, and how many words it has."""
+        """Return all that the next sum depends on besides rows, and its number of words."""
 
     @abstractmethod
     def contribute(self, ask: Ask) -> Words:
-        """Return this member's numbers."""
+        """Return this member's contribution."""
 
     @abstractmethod
     def _follow(self, public: bytes) -> None:
-        """Take another member's question for this one's; raise `Disagreement` if it is another."""
+        """Adopt another member's form of the question; raise `Disagreement` for another one."""
 
     @abstractmethod
     def _take(self, total: Words) -> None:
-        """Go on with the sum of all members' words."""
+        """Continue with the sum of all contributions."""
 
     def ask(self) -> Ask | None:
-        """Return what the next round asks for; None if all is known."""
+        """Return the question of the next round; None if all is known."""
         if self.is_stated:
             return None
         if self.result is not None:
@@ -104,7 +104,7 @@ class SumsProgram(ABC):
         return Ask(Kind.SUM, public, words)
 
     def follow(self, public: bytes, *, is_repeated: bool = True) -> Ask:
-        """Return the same question as another member asks it, in a round more if it is repeated."""
+        """Return the question as another member asks it; a repeated one takes one more round."""
         if self.result is not None:
             ranges = (self._spec.ranges[name] for name in self._spec.columns)
             widths = [high - low for low, high in ranges]
@@ -118,7 +118,7 @@ class SumsProgram(ABC):
         return ask
 
     def take(self, ask: Ask, total: Words) -> None:
-        """Go on with the sum of all members' numbers."""
+        """Continue with the sum of all contributions."""
         if ask.kind is Kind.STATEMENT:
             self.is_stated = True
             return
@@ -127,9 +127,9 @@ class SumsProgram(ABC):
             self._take(total)
 
     def _state(self, **fields: Any) -> Result:
-        """Return the result with all that it is about."""
+        """Return a result with these fields, and with those that name its subject."""
         spec, generation = self._spec, self._generation
-        known: dict[str, Any] = {
+        subject: dict[str, Any] = {
             "question": self._asked,
             "members": dict(sorted(generation.members.items())),
             "rows": generation.rows,
@@ -139,11 +139,11 @@ class SumsProgram(ABC):
             "versions": {"pairgossip": __version__},
             "rounds": self._rounds,
         }
-        return Result(**(known | fields))
+        return Result(**(subject | fields))
 
 
 def choose_bits(rows: int) -> int:
-    """Return how finely numbers are cut, so that the sum over all members' rows has its place."""
+    """Return the number of bits per number that leaves room for the sum over all rows."""
     bits = min(_MOST_BITS, _WORD - rows.bit_length())
     if bits < _FEWEST_BITS:
         raise InputError(
@@ -154,20 +154,20 @@ def choose_bits(rows: int) -> int:
 
 
 def encode(numbers: FloatArray, bounds: FloatArray, bits: int, rows: int = 1) -> Words:
-    """Add up lines of numbers, shape (m, r), as whole numbers; each is of this many rows."""
+    """Add up lines of numbers, shape (m, r), as whole numbers; each line is a sum over ``rows``."""
     limit = rows * 2.0**bits
     whole = np.clip(np.rint(numbers / bounds * 2.0**bits), -limit, limit).astype(np.int64)
     return whole.sum(axis=0, dtype=np.int64).view(np.uint64)
 
 
 def decode(total: Words, bounds: FloatArray, bits: int) -> FloatArray:
-    """Return the sum of the numbers."""
+    """Return an encoded sum as floating-point numbers."""
     return np.asarray(total.view(np.int64) / 2.0**bits * bounds)
 
 
 @contextlib.contextmanager
 def _refuse_impossible() -> Iterator[None]:
-    """Raise `Disagreement` where numbers cannot be reckoned with, since no rows have them."""
+    """Raise `Disagreement` if computing with a sum fails, since no rows have such a sum."""
     try:
         with np.errstate(all="ignore"):
             yield

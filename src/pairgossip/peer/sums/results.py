@@ -1,7 +1,7 @@
-"""The result of sums: what all members sign, in bytes that are the same everywhere.
+"""The result of sums, which all members sign in bytes that are the same everywhere.
 
-Every member sends what it signs to all others. So that is the figures, which may differ in their
-last digits, and only a digest of what is known before: a list of a thousand members is long.
+Every member sends its signed bytes to all others. They hold the figures, which may differ in their
+last digits, and a mere digest of all that is known before: a list of a thousand members is long.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from pairgossip.peer.sums.site_sums import SiteSums, describe_sites
 from pairgossip.text import clean_text, join_names
 
 _DIGITS = 12
-"""Significant digits of the numbers of a result; members' numbers may differ in later ones."""
+"""Number of significant digits of a result's numbers; members may differ in later digits."""
 _TOLERANCE = 1e-9
 """Largest relative difference of two members' numbers; beyond it their results disagree."""
 _MODEL_TOLERANCE = 1e-5
 """Largest relative difference of two members' models, which rounding moves along a feature that
 is the sum of others; beyond it their results disagree."""
 _WIDE = 8.0
-"""Width of an interval, in standard errors, from which on cells are called too wide; rows alone
-ask for half of it."""
+"""Largest width of an interval in standard errors; beyond it the advice is narrower cells. Exact
+rows would give about half of it."""
 _VERSION_TEXT = re.compile(r"[0-9][0-9A-Za-z.+-]{0,31}")
-"""How a version is written: all members sign the one that the lowest id gives."""
+"""The form of a version; all members sign the one that the lowest id states."""
 CROWDED = 0.5
 """The largest share of rows in one cell of a column that needs no warning in a test."""
 _GENERATION = re.compile(r"[0-9a-f]{8}([0-9a-f]{64})?")
 _LATER = ("p_bracket", "crowded_cells")
 _LATER_FACTS = ("left_out", "least_cell", "batches", "table", "heterogeneity")
-"""Fields that results of former versions lack; signed bytes hold them only where they are set."""
+"""Fields that results of former versions lack; signed bytes have them only if they are set."""
 _ALIKE = ("value", "sampling_error", "interval", "bracket")
 """Fields in the units of the value."""
 
 Members = Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-"""Ids; none at all would be signed in other bytes than they are read from."""
+"""Ids, at least one: None stands for an empty list, which would be signed in other bytes."""
 Shares = Annotated[tuple[float, ...], msgspec.Meta(min_length=1)]
-"""Shares of rows; none at all would be signed in other bytes than they are read from."""
+"""Shares of rows, at least one: None stands for an empty list, signed in other bytes."""
 
 
 class AddedNoise(
@@ -55,69 +55,69 @@ class AddedNoise(
     epsilon: float
     """The budget of all rounds together."""
     honest: int
-    """How many members must have added their part for that."""
+    """The least number of members that must have added their part for that."""
     variance: float
-    """Variance of the noise of one count."""
+    """The variance of the noise of one count."""
     error: float | None
-    """The standard error of the value that comes from it; None if unknown."""
+    """The standard error of the value due to noise; None if unknown."""
     without_interval: str | None = None
-    """Why there is no interval; None if there is one, or would be none without noise either."""
+    """The reason why noise leaves no interval; None if there is one, or none in any case."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The result that members have computed, and the rows it covers."""
+    """The result that members have computed, and the rows that it covers."""
 
     question: str
-    """In words."""
+    """The question in words."""
     members: dict[str, int]
-    """How many rows of each member it covers."""
+    """The number of rows of each member that it covers."""
     rows: int
     generation: int | str
     """The name of the question, behind eight zeros. Earlier versions had single runs on sums, whose
-    generations are named so; in version 0.2 by numbers."""
+    generations have such names; in version 0.2 they had numbers."""
     specification: str
     hash: str
     versions: dict[str, str]
     rounds: int
-    """How many sums became known."""
+    """The number of sums that became known."""
     value: float | None = None
     sampling_error: float | None = None
-    """How far the value over all rows may be from that of the population; noise not counted."""
+    """The standard error of the value as an estimate of the population's; noise is not counted."""
     interval: tuple[float, float] | None = None
-    """Covers the population's value in 95 % of all samples, whatever rows are in each cell; it
-    allows for noise."""
+    """The interval that covers the population's value in 95 % of all samples, for any rows in the
+    cells; it allows for noise."""
     p: float | None = None
     """The p-value of a test."""
     bracket: tuple[float, float] | None = None
-    """Holds the value over all rows for sure, whatever rows are in each cell."""
+    """The interval that certainly holds the value over all rows, for any rows in the cells."""
     p_bracket: tuple[float, float] | None = None
-    """Holds the p of a test of all rows for sure, whatever rows are in each cell; where rows could
-    be in an order that the test cannot judge, of all other orders."""
+    """The interval that certainly holds the p of a test of all rows, for any rows in the cells; it
+    leaves out orders of rows that the test cannot judge."""
     crowded_cells: Shares | None = None
-    """The largest share of rows in one cell of each column of a test, 0 up to a half of them; None
-    if no cell holds more."""
+    """The largest share of rows in one cell, for each column of a test; 0 if it is at most a half.
+    None if no cell holds more."""
     noise: AddedNoise | None = None
     model: tuple[float, ...] | None = None
     objective: float | None = None
     finished: bool = True
-    """Whether the model is at its best. If not, rounds were used up, or the objective is None:
-    scores may lie so far apart by the ranges that the sums do not tell it."""
+    """Whether the model is at its best. If not, rounds were used up, or the objective is None: by
+    the ranges, scores may lie too far apart for the sums to determine it."""
     left_out: Members | None = None
-    """The ids of members that have added no rows to the table; None if all have."""
+    """The ids of members that added no rows to the table; None if all did."""
     least_cell: int | None = None
-    """Every count is 0 or at least this number; None for counts of cells as they are."""
+    """The least number of rows of a count that is not 0; None for counts of single cells."""
     batches: int | None = None
-    """How many sums the table is of; None if there is no table."""
+    """The number of sums in the table; None if there is no table."""
     table: str | None = None
-    """The salted digest of the table that all this is read from, which members keep."""
+    """The salted digest of the table of all figures, which members keep."""
     heterogeneity: SiteSums | None = None
-    """Sums over the sites of the first table, which say whether they agree; None if the
-    specification does not ask for them, or there is no table."""
+    """The sums over the sites of the first table, for their agreement; None if the specification
+    does not ask for them, or there is no table."""
 
     def __repr__(self) -> str:
-        found = "a model" if self.model is not None else self.value
+        answer = "a model" if self.model is not None else self.value
         members = f"{len(self.members)} members, {self.rows:,} rows"
-        return f"{type(self).__name__}({self.question}: {found}; {members})"
+        return f"{type(self).__name__}({self.question}: {answer}; {members})"
 
     @property
     def ordinal(self) -> int:
@@ -135,7 +135,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return isinstance(self.generation, str) and len(self.generation) > 8 and self.ordinal == 1
 
     def describe_lack(self) -> str:
-        """Say why a model is not at its best, and what to do."""
+        """Explain why a model is not at its best, and advise what to do."""
         more = "agree on more with algorithm.rounds"
         if self.objective is None:
             return (
@@ -146,11 +146,11 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     @property
     def noise_error(self) -> float | None:
-        """The standard error that noise brings; None without noise, or if it is unknown."""
+        """The standard error due to noise; None without noise, or if it is unknown."""
         return self.noise.error if self.noise else None
 
     def advise_bins(self) -> str | None:
-        """Say what to do if cells or blocks leave more open than rows do; None if they do not."""
+        """Advise what to do if cells or blocks leave more open than rows do, or return None."""
         what = "cells"
         advice = (
             "agree on more algorithm.bins, on a narrower range (above 0 for sizes that span much), "
@@ -175,9 +175,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"{what} leave more of it open than rows do: {advice}"
 
     def describe_table(self, names: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
-        """Say whose rows are counted and how, each with its name; ``names`` are those of members.
+        """Return facts on the rows that are counted, and how; ``names`` are those of members.
 
-        Nothing is said of a model, and of counts of cells over the rows of all members.
+        There are none on a model, and on counts of single cells over the rows of all members.
         """
         facts = []
         if self.least_cell is not None:
@@ -185,8 +185,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             facts.append(("counts", said))
         is_new = (self.batches or 1) > 1 or not self.rounds
         if self.left_out is not None:
-            known = names or {}
-            who = join_names([clean_text(known.get(one, one[:16])) for one in self.left_out])
+            name_of = names or {}
+            who = join_names([clean_text(name_of.get(one, one[:16])) for one in self.left_out])
             few = "none" if self.least_cell is None else self._describe_few()
             if self.is_of_study:
                 cause = f"rows are {'too few' if self.least_cell is None else few}"
@@ -208,14 +208,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return facts
 
     def describe_sites(self) -> list[tuple[str, str]]:
-        """Say whether the sites agree, each figure with its name; nothing unless that is asked."""
+        """Return facts on the agreement of sites; none unless the specification asks for it."""
         if self.heterogeneity is None:
             return []
         is_of_first = (self.batches or 1) > 1
         return describe_sites(self.heterogeneity, self.least_cell or 1, is_of_first=is_of_first)
 
     def _describe_few(self) -> str:
-        """Say of rows that they do not fill all that is counted apart."""
+        """Describe rows that do not fill every class, group and stratum."""
         agreed = json.loads(self.specification)
         names = [agreed[key] for key in ("label", "by", "within", "weight") if agreed.get(key)]
         if not names:
@@ -226,7 +226,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"too few to fill every {parts} with {self.least_cell} rows"
 
     def state(self) -> bytes:
-        """Return what members sign: the figures, and the digest of all else, which is long."""
+        """Return the bytes that members sign: the figures, and the digest of all else."""
         fields = {name: getattr(self, name) for name in Figures.__struct_fields__ if name != "rest"}
         later = {name: fields[name] or msgspec.UNSET for name in _LATER}
         return Figures(rest=self._digest_rest(), **(fields | later)).encode()
@@ -238,9 +238,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return hashlib.sha256(msgspec.json.encode(rest, order="sorted")).hexdigest()
 
     def take_over(self, figures: Figures) -> Result:
-        """Return the same with another member's figures; raise `Disagreement` if all else is not.
+        """Return this result with another member's figures.
 
-        That is the question, the members and their rows, and the specification.
+        Raise `Disagreement` if question, members, rows or specification differ.
         """
         if figures.rest != self._digest_rest():
             raise Disagreement("a result of other members or rows, or in other words")
@@ -282,20 +282,20 @@ def decode_figures(public: bytes) -> Figures:
     if figures.encode() != public:
         raise Disagreement("a result that is not in its canonical form")
     versions = figures.versions
-    # No text of a member's choice, which all would sign.
+    # Otherwise all would sign a text of one member's choice.
     if versions.keys() != {"pairgossip"} or not _VERSION_TEXT.fullmatch(versions["pairgossip"]):
         raise Disagreement("a result that names something else than a version of pairgossip")
     return figures
 
 
 def follow_result(mine: Result, public: bytes, widths: Sequence[float] = ()) -> Result:
-    """Return another member's result if it is the same but for rounding, and for its version.
+    """Return another member's result if it differs in rounding and version alone.
 
     ``widths`` are those of the ranges of a model's features.
     """
     theirs = mine.take_over(decode_figures(public))
     size = max(abs(part) for name in _ALIKE for part in _numbers(getattr(mine, name)))
-    # A loss is measured by that of the zero model, which is about 1.
+    # A loss is relative to that of the zero model, which is about 1.
     near = dict.fromkeys((*_ALIKE, "noise"), _TOLERANCE * size) | {"objective": _TOLERANCE}
     for name in Figures.__struct_fields__[:-1]:
         one, other = getattr(mine, name), getattr(theirs, name)
@@ -337,7 +337,7 @@ def _are_models_close(
 
 
 def name_crowded(columns: Sequence[str], shares: Sequence[float], rows: str) -> str:
-    """Say in which columns most of these rows share a cell; an empty text if in none."""
+    """Describe the columns in which most rows share a cell; return an empty text without any."""
     crowded = [
         f"{100 * share:.3g} % of {rows} share one cell of '{clean_text(name)}'"
         for name, share in zip(columns, shares, strict=False)
@@ -365,6 +365,6 @@ def rounded_bracket(low: float, high: float, digits: int = _DIGITS) -> tuple[flo
 
 
 def rounded_interval(low: float, high: float) -> tuple[float, float] | None:
-    """Return an interval; None if an end is not known."""
+    """Return an interval with rounded ends; None if an end is not finite."""
     first, second = rounded_or_none(low), rounded_or_none(high)
     return None if first is None or second is None else (first, second)

@@ -1,4 +1,4 @@
-"""All members that add up sums, in one process: what they would find, without masks and network.
+"""All members of a run on sums in one process, without masks and network.
 
 Masks cancel and frames change nothing, so the result is the one of real peers, bit for bit.
 """
@@ -28,15 +28,15 @@ def start_programs(
 ) -> list[SumsProgram]:
     """Make the programs of members with these rows; noise is drawn once for each.
 
-    ``shown`` are those who show their line where sites are compared.
+    ``shown`` are the members that show their line if sites are compared.
     """
-    given = {name: np.asarray(own, dtype=np.float64) for name, own in rows.items()}
-    whole = Generation({name: len(own) for name, own in given.items()})
+    arrays = {name: np.asarray(own, dtype=np.float64) for name, own in rows.items()}
+    whole = Generation({name: len(own) for name, own in arrays.items()})
     if spec.loss is not None:
         from pairgossip.peer.sums.learning import LearningProgram
 
-        return [LearningProgram(spec, own, whole) for own in given.values()]
-    return _count(spec, given, whole, shown)
+        return [LearningProgram(spec, own, whole) for own in arrays.values()]
+    return _count(spec, arrays, whole, shown)
 
 
 def _count(
@@ -72,9 +72,9 @@ def run_programs(
     *,
     is_read_once: bool = False,
 ) -> Result:
-    """Let members add up contributions until they state a result; the list gets those of rounds.
+    """Run members' programs to a result; ``contributions`` receives those of each round.
 
-    All read the same of a single sum, so the first may do it for everybody (``is_read_once``).
+    All members read the same from a single sum, so the first may read for all (``is_read_once``).
     """
     asks = [program.ask() for program in programs]
     while asks[0] is not None:

@@ -1,17 +1,17 @@
-"""Do the sites agree: three whole numbers of every site, beside its counts in the first table.
+"""The agreement of sites: three whole numbers of each site, with its counts in the first table.
 
-A site's statistic and its error are read from the very counts that it contributes, in blocks where
-there are any. So the three numbers are a function of these counts, and whoever has worked out a
-site's counts learns nothing more from them, not a bit. Those of exact rows would say more: they can
-tell that cells hold between one and k - 1 rows, which blocks never do.
+A site's statistic and its error are read from the very counts that it contributes, in blocks if
+there are any. So the three numbers are a function of these counts, and reveal nothing more to
+anybody who has worked out a site's counts. Numbers from exact rows would reveal more: that cells
+hold between one and k - 1 rows, for example, which blocks never show.
 
-Blocks tell the statistic of few rows badly, so a site takes part if it has many rows of every
-class. Cards say so beforehand; where too few take part, or one has more than half of their rows,
-nothing is added up. Later tables have no such sums: two of them would tell by how much those differ
-that have added rows.
+Blocks determine the statistic of few rows badly, so a site takes part if it has many rows of every
+class. Cards announce this beforehand; if too few sites take part, or one has more than half of
+their rows, nothing is added up. Later tables have no such sums: two sums would reveal how the sites
+that added rows differ.
 
-A site may show its own line. It writes it into a word of its own, where all others add 0. Lines
-are published only if the sites that are not shown are none, or enough to hide among.
+A site may show its own line. It writes the line into a word of its own, to which all others add 0.
+Lines are published only if no site is hidden, or enough are to hide among each other.
 """
 
 from __future__ import annotations
@@ -33,35 +33,32 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 FEWEST_HIDDEN = 4
-"""Sites that are not shown, unless all are: fewer could be told from sums less what is shown."""
+"""Least number of hidden sites, unless all are shown: sums less shown lines would reveal fewer."""
 _SUMS = 3
-_TELLS, _SHOWS = 1, 2
-"""Flags of a card: that a site has enough rows to take part, and that it shows its line."""
-_PARTS = 10_000
-"""Of which a line has a value and an error in whole numbers."""
+_JOINS, _SHOWS = 1, 2
+"""Flags of a card: a site has enough rows to take part, and it shows its line."""
+_STEPS = 10_000
+"""Number of steps per unit of the value and the error of a line."""
 
 
 class Plan(NamedTuple):
-    """Who adds numbers to the first table, by the cards of all."""
+    """The sites that add numbers to the first table, by the cards of all."""
 
     sites: tuple[str, ...]
     shown: tuple[str, ...] = ()
-    """Those whose lines are published, in the order of their words."""
+    """The sites whose lines are published, in the order of their words."""
     without: Literal["few", "large"] | None = None
 
     @property
     def words(self) -> int:
-        """How many words a contribution has for them."""
+        """The number of words of a contribution for them."""
         return 0 if self.without is not None else _SUMS + len(self.shown)
 
 
 def plan_sites(rows: Mapping[str, int], flags: Mapping[str, int]) -> Plan:
-    """Decide by cards what is added up; ``rows`` are those that members add.
-
-    A member whose card says nothing tells nothing.
-    """
+    """Return the plan by the flags of cards, 0 if missing; ``rows`` are those that members add."""
     sites = tuple(
-        sorted(one for one, count in rows.items() if count and flags.get(one, 0) & _TELLS)
+        sorted(one for one, count in rows.items() if count and flags.get(one, 0) & _JOINS)
     )
     if len(sites) < FEWEST_SITES:
         return Plan(sites, without="few")
@@ -73,28 +70,28 @@ def plan_sites(rows: Mapping[str, int], flags: Mapping[str, int]) -> Plan:
 
 
 def flag_site(spec: Spec, cells: IntArray, *, is_shown: bool) -> int:
-    """Return what a site's card says, whose rows lie so in the cells of all tables."""
+    """Return the flags of the card of a site whose rows have these cells in all tables."""
     layout = cells_of(spec)
     counts = layout.tables[0].count_factors(layout.split_cells(cells)[0])
     is_enough = counts.min() >= least_of_class(layout.columns.least)
-    return _TELLS + _SHOWS * is_shown if is_enough else 0
+    return _JOINS + _SHOWS * is_shown if is_enough else 0
 
 
 def tell_site(spec: Spec, counts: IntArray, plan: Plan, shown_as: str | None) -> IntArray:
     """Return the words of a site that contributes these counts."""
     summary = summary_of(spec, counts)
-    found, classes = summary.find(), summary.layout.split(counts)[0]
+    estimate, classes = summary.find(), summary.layout.split(counts)[0]
     smaller = int(classes.reshape(len(classes), -1).sum(axis=1).min())
-    y, v = place_evenly(found.value, found.error, smaller)
+    y, v = place_evenly(estimate.value, estimate.error, smaller)
     sums = CHOSEN.contribute(np.array([y]), np.array([v]))[0].astype(np.int64)
-    lines = [_pack_line(found) if one == shown_as else 0 for one in plan.shown]
+    lines = [_pack_line(estimate) if one == shown_as else 0 for one in plan.shown]
     return np.append(sums, np.array(lines, dtype=np.int64))
 
 
-def _pack_line(found: Estimate) -> int:
-    """Return a line as a number that is not 0; an error that is not known counts as 0."""
-    value, error = np.rint(_PARTS * np.nan_to_num([found.value, found.error])).astype(int).tolist()
-    return int(1 + value + (_PARTS + 1) * min(error, _PARTS))
+def _pack_line(site: Estimate) -> int:
+    """Return a line as a number that is not 0; an unknown error counts as 0."""
+    value, error = np.rint(_STEPS * np.nan_to_num([site.value, site.error])).astype(int).tolist()
+    return int(1 + value + (_STEPS + 1) * min(error, _STEPS))
 
 
 def read_sites(plan: Plan, words: IntArray) -> SiteSums:
@@ -111,7 +108,7 @@ def read_sites(plan: Plan, words: IntArray) -> SiteSums:
 
 
 def _read_line(word: int) -> Line:
-    error, value = divmod(word - 1, _PARTS + 1)
-    if not 0 <= error <= _PARTS:
+    error, value = divmod(word - 1, _STEPS + 1)
+    if not 0 <= error <= _STEPS:
         raise Disagreement("the line of a site that shows it is none that a site has")
-    return Line(value / _PARTS, error / _PARTS)
+    return Line(value / _STEPS, error / _STEPS)

@@ -1,4 +1,4 @@
-"""What members count for a statistic: the cells of a specification, and the noise on them."""
+"""The cells of a specification in which members count rows, and the noise on the counts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 _CELLS, _NOISY_CELLS = (256, 32), (32, 8)
-"""Cells of a column by itself or by class, and of each of two columns that are counted together.
-With noise few: it adds up over cells."""
+"""Default number of cells of a single column, also by class, and of each of two columns that are
+counted together; with noise few, since noise adds up over cells."""
 
 
 def explain_no_interval(layout: Layout, variance: float, rows: float) -> str | None:
-    """Say why there is no interval, by what is agreed and the number of rows; None if there is one.
+    """Explain why noise leaves no interval for this number of rows; return None if it leaves one.
 
-    Nothing is said about a statistic that has no interval without noise either.
+    None is also returned for a statistic that has no interval without noise either.
     """
     least = rows_for_interval(layout, variance)
     if rows >= least:
@@ -40,12 +40,12 @@ def explain_no_interval(layout: Layout, variance: float, rows: float) -> str | N
 
 
 def cells_of(spec: Spec) -> Layout:
-    """Return what is added up for a specification with a kernel."""
+    """Return the layout of cells that is added up for a specification with a kernel."""
     return summary_of(spec).layout
 
 
 def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
-    """Return the summary of a specification's cells, with these counts or none."""
+    """Return the summary of a specification's cells with these counts, or an empty one."""
     is_table = len(spec.columns) > 1 and spec.label is None
     # The kernel and the label alone decide on cells: counts of fine cells are the rows, rounded.
     bins = spec.algorithm.bins or (_NOISY_CELLS if spec.has_noise else _CELLS)[is_table]
@@ -80,10 +80,9 @@ def summary_of(spec: Spec, counts: IntArray | None = None) -> Summary:
 
 
 def count_combinations(spec: Spec, cells: IntArray) -> dict[str, int]:
-    """Return how many rows have each combination of label, group, stratum and weight, by its name.
+    """Return the number of rows of each combination of label, group, stratum and weight, by name.
 
-    ``cells`` are the counts of all cells.
-    Empty where rows are not counted apart.
+    ``cells`` are the counts of all cells. The result is empty if rows have no such columns.
     """
     layout = cells_of(spec)
     table = layout.tables[0]
