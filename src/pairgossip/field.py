@@ -18,9 +18,19 @@ from typing import TYPE_CHECKING, Any
 from pairgossip.errors import InputError
 from pairgossip.pages.page import Facts, Heading, Paragraph, Table, show
 from pairgossip.peer.specification.canonical_text import decode_spec
+from pairgossip.study.protocol.questions import LONGEST_WAIT
 from pairgossip.study.service.asking import read_question_text
 from pairgossip.study.service.reading import StudyReading, explain
-from pairgossip.study.service.requests import Accept, AnyRequest, Ask, Refuse, Reply, Withdraw
+from pairgossip.study.service.requests import (
+    WITHDRAWN,
+    Accept,
+    AnyRequest,
+    Ask,
+    Refuse,
+    Reply,
+    Withdraw,
+    check_reason,
+)
 
 if TYPE_CHECKING:
     from pairgossip.curves.roc import Roc
@@ -123,6 +133,10 @@ class Peer:
                 "For this question the rows of this peer travel to the machines of all members: "
                 "pass rows_travel=True if they may."
             )
+        if not 0 < expires <= LONGEST_WAIT:
+            raise InputError(
+                f"expires is {expires}: give the seconds until the question expires, within a year."
+            )
         corrected = None if corrects is None else self._study.question(corrects).name
         until = int(time.time() + expires)
         reply = self._send(Ask(text, until, fresh, corrected, visible))
@@ -135,11 +149,12 @@ class Peer:
 
     def refuse(self, number: int | str, because: str) -> None:
         """Say no to a question, which ends it for all."""
-        self._send(Refuse(self._study.question(number).name, because))
+        self._send(Refuse(self._study.question(number).name, check_reason(because)))
 
-    def withdraw(self, number: int | str, because: str = "withdrawn by its asker") -> None:
+    def withdraw(self, number: int | str, because: str = WITHDRAWN) -> None:
         """End a question that this peer has asked."""
-        self._send(Withdraw(self._study.question(number).name, because))
+        name = self._study.question(number).name
+        self._send(Withdraw(name, check_reason(because)))
 
     def disclosed(self, *, verify: bool = False) -> Sequence[Entry]:
         """Return everything that has ever left this machine; with ``verify``, check the record."""
@@ -197,8 +212,7 @@ class Asked:
     @property
     def state(self) -> str:
         """The same in a few words."""
-        status = self.status
-        return "answered, and signed by all" if status.is_done else explain(status)
+        return explain(self.status)
 
     @property
     def leaves(self) -> tuple[str, ...]:

@@ -302,7 +302,7 @@ REFUSED = [
     (("accept", "cleo"), "'cleo' is neither a question's number nor a proposed member"),
     (("accept", "2"), "There is no question 2 here: the only one is 1."),
     (("accept", "cleo", "--visible"), "--visible is about a question: give its number."),
-    (("refuse", "1", "--because", " "), "--because takes a sentence of 1 to 2,000 characters."),
+    (("refuse", "1", "--because", " "), "Give the reason as a sentence of up to 2,000 characters."),
     (("withdraw", "1"), "Question 1 was asked by 'bob', who alone can withdraw it"),
     (("result", "1"), "Question 1 has no result: it waits for your yes or no."),
     (("result",), "No question is answered yet: see peer questions."),
@@ -380,6 +380,30 @@ def test_python_lets_rows_travel_only_if_it_is_told(ann: Site, tmp_path: Path) -
         Peer(ann.folder).ask(tmp_path / "rows.toml")
     with pytest.raises(InputError, match="does not run: start it"):
         Peer(ann.folder).ask(tmp_path / "rows.toml", rows_travel=True)
+
+
+@pytest.mark.parametrize("expires", [0.0, -1.0, float("nan"), float("inf"), 1e12])
+def test_python_asks_for_a_time_within_a_year(ann: Site, tmp_path: Path, expires: float) -> None:
+    (tmp_path / "auc.toml").write_text(SPEC)
+    with pytest.raises(InputError, match="give the seconds until the question expires, within a y"):
+        Peer(ann.folder).ask(tmp_path / "auc.toml", expires=expires)
+
+
+@pytest.mark.parametrize("because", ["", " \n", "x" * 3_000])
+def test_a_reason_is_a_sentence(ann: Site, because: str) -> None:
+    note(ann, msgspec.structs.replace(QUESTION, is_own=True))
+    peer = Peer(ann.folder)
+    for refuse in (peer.refuse, peer.withdraw):
+        with pytest.raises(InputError, match="Give the reason as a sentence of up to"):
+            refuse(1, because)
+    assert "Give the reason" in ann.attempt("refuse", "1", "--because", because)[2]
+
+
+def test_nobody_is_told_that_an_estimate_is_signed(ann: Site) -> None:
+    """Where rows travel each member has an estimate of its own."""
+    note(ann, msgspec.structs.replace(QUESTION, phase="done", travels=True, needs_operator=False))
+    assert Peer(ann.folder).question(1).state == "rows have traveled"
+    assert "rows have traveled" in ann.run("questions", "1")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("7d", 604_800), ("12h", 43_200), ("30m", 1_800)])

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import pairgossip as pg
+from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.peer.result_page import write_page
 from pairgossip.peer.signed_report import recompute
 from pairgossip.peer.signed_result import check_signed
 from pairgossip.peer.sums.statistics import cells_of
-from pairgossip.peer.sums.tables import read_table
+from pairgossip.peer.sums.tables import read_summary, read_table
 from pairgossip.study.protocol.records import Piece, digest_of
 from pairgossip.study.protocol.site import Reserved
 from pairgossip.study.site.layouts import read_text
@@ -343,6 +344,9 @@ def test_noise_is_drawn_once_and_paid_from_a_budget(tmp_path: Path) -> None:
     assert result.noise is not None and result.noise.epsilon == 3
     exact = pg.exact(join_rows(rows)["risk"], "auc", labels=join_rows(rows)["died"])
     assert result.value == pytest.approx(exact, abs=6 * (result.noise.error or 0) + 0.01)
+    table = made.homes[0].tables / f"{digest_of(question).hex()}.table"
+    with pytest.raises(InputError, match="Counts with noise are read by the agreed statistic"):
+        read_summary(question.text, table.read_bytes())
     other = made.question(NOISY.replace('"risk"', '"age"').replace("risk =", "age ="))
     verdict = made.sites[made.ids[0]].judge(digest_of(other), other)
     assert verdict.answer == "no" and "epsilon" in verdict.because

@@ -233,13 +233,8 @@ def _state(question: QuestionStatus, *, is_short: bool = False) -> str:
 
     if is_short and question.ending is not None:
         question = replace(question, ending=replace(question.ending, because=""))
-    own = _own(question)
-    if not question.is_done:
-        return clean_text(explain(question), 500) + own
-    if question.travels:
-        return f"rows have traveled{own}"
     value = "" if question.value is None else f": {question.value:.6g}"
-    return f"answered, and signed by all{value}"
+    return f"{clean_text(explain(question), 500)}{value}{_own(question)}"
 
 
 def _own(question: QuestionStatus) -> str:
@@ -325,10 +320,10 @@ def refuse_command(number: str, /, *, because: str, home: HomeFolder = None) -> 
     because
         The reason, which all members read.
     """
-    from pairgossip.study.service.requests import Refuse
+    from pairgossip.study.service.requests import Refuse, check_reason
 
     study = read_study(home)
-    send_request(study, Refuse(_open_question(study, number).name, _reason(because)))
+    send_request(study, Refuse(_open_question(study, number).name, check_reason(because)))
 
 
 def withdraw_command(number: str, /, *, because: str = "", home: HomeFolder = None) -> None:
@@ -345,7 +340,7 @@ def withdraw_command(number: str, /, *, because: str = "", home: HomeFolder = No
     because
         The reason, which all members read.
     """
-    from pairgossip.study.service.requests import Withdraw
+    from pairgossip.study.service.requests import WITHDRAWN, Withdraw, check_reason
 
     study = read_study(home)
     question = _open_question(study, number)
@@ -354,7 +349,7 @@ def withdraw_command(number: str, /, *, because: str = "", home: HomeFolder = No
             f"Question {question.number} was asked by '{question.asked_by}', who alone can "
             f"withdraw it: peer refuse {question.number} ends it with a no."
         )
-    send_request(study, Withdraw(question.name, _reason(because or "withdrawn by its asker")))
+    send_request(study, Withdraw(question.name, check_reason(because or WITHDRAWN)))
 
 
 def _open_question(study: StudyReading, number: str) -> QuestionStatus:
@@ -363,15 +358,6 @@ def _open_question(study: StudyReading, number: str) -> QuestionStatus:
     if question.is_over:
         raise InputError(f"Question {question.number} is over: {_state(question)}.")
     return question
-
-
-def _reason(text: str) -> str:
-    from pairgossip.study.protocol.records import LONGEST_SENTENCE
-
-    reason = " ".join(text.split())
-    if not 1 <= len(reason) <= LONGEST_SENTENCE:
-        raise InputError(f"--because takes a sentence of 1 to {LONGEST_SENTENCE:,} characters.")
-    return reason
 
 
 def disclosed_command(*, home: HomeFolder = None, verify: Flag = False, json: Json = False) -> None:

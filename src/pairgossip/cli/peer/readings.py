@@ -99,20 +99,10 @@ class ReadingOptions(TableReading):
     def print(self, signed: SignedResult, table: bytes) -> None:
         """Print the statistic, of the table that a result was read from."""
         from pairgossip.peer.specification.canonical_text import decode_spec
-        from pairgossip.peer.sums.statistics import summary_of
-        from pairgossip.peer.sums.tables import read_table
+        from pairgossip.peer.sums.tables import read_summary
 
-        spec = decode_spec(signed.result.specification)
-        if spec.has_noise:
-            raise InputError(
-                "Counts with noise are read by the agreed statistic only: leave it out."
-            )
-        try:
-            summary = summary_of(spec, read_table(table).numbers[1:])
-        except ValueError:
-            raise InputError(
-                "The table is of another form: use the version that wrote it."
-            ) from None
+        text = signed.result.specification
+        spec, summary = decode_spec(text), read_summary(text, table)
         answer = self.answer(summary, spec.columns, 0.95 if self.level is None else self.level)
         facts = [("answer", str(answer)), ("rows", f"{self.count_rows(summary):,}")]
         if self.group is not None:

@@ -22,6 +22,7 @@ from pairgossip.counts.tables import Sums
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import SIZE_STEP, Ask, Disagreement, Words
 from pairgossip.peer.reports.catalog import has_statistic
+from pairgossip.peer.specification.canonical_text import decode_spec
 from pairgossip.peer.sums.figures import find_estimate, round_estimate
 from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.plausibility import check_sums, check_value
@@ -29,11 +30,12 @@ from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.results import AddedNoise, rounded_or_none
 from pairgossip.peer.sums.site_sums import SiteSums
 from pairgossip.peer.sums.sites import Plan, read_sites, tell_site
-from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law
+from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law, summary_of
 from pairgossip.text import join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
+    from pairgossip.summaries.summary import Summary
 
 _SALT = 32
 """Length of a salt in bytes; without it nobody can try which table has a digest."""
@@ -71,6 +73,22 @@ def read_table(kept: bytes) -> Table:
 def digest_table(kept: bytes) -> bytes:
     """Return the digest by which members name a table; zeros for none."""
     return hashlib.sha256(kept).digest() if kept else bytes(32)
+
+
+def read_summary(text: str, table: bytes) -> Summary:
+    """Return the counts of a table, for the specification with this canonical text, as a summary.
+
+    Raise `InputError` for noisy counts: other statistics of them need the law of the noise, too.
+    """
+    spec = decode_spec(text)
+    if spec.has_noise:
+        raise InputError(
+            "Counts with noise are read by the agreed statistic alone: see the signed result."
+        )
+    try:
+        return summary_of(spec, read_table(table).numbers[1:])
+    except ValueError:
+        raise InputError("The table is of another form: use the version that wrote it.") from None
 
 
 class StatisticsProgram(SumsProgram):

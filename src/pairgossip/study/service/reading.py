@@ -162,12 +162,9 @@ class StudyReading:
 
     def summary(self, which: int | str) -> Summary:
         """Return the counts of a question's table as a summary, which answers further questions."""
-        from pairgossip.peer.specification.canonical_text import restore_spec
-        from pairgossip.peer.sums.statistics import summary_of
-        from pairgossip.peer.sums.tables import read_table
+        from pairgossip.peer.sums.tables import read_summary
 
-        spec = restore_spec(self.question(which).text)
-        return summary_of(spec, read_table(self.table(which)).numbers[1:])
+        return read_summary(self.question(which).text, self.table(which))
 
     # The record of disclosures
 
@@ -202,6 +199,8 @@ def may_go_on(question: QuestionStatus) -> bool:
 
 def explain(question: QuestionStatus) -> str:
     """Describe the state of a question in words."""
+    if question.is_done:
+        return "rows have traveled" if question.travels else "answered, and signed by all"
     if question.lie is not None:
         return f"'{question.lie}' has signed two different things about it"
     if question.ending is not None:

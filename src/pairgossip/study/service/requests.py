@@ -33,6 +33,18 @@ Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_SENTENCE)]
 
 
+WITHDRAWN = "withdrawn by its asker"
+"""The reason of one who withdraws a question and gives none."""
+
+
+def check_reason(text: str) -> str:
+    """Return a reason, which all members read, as one line; refuse none, and one too long."""
+    reason = " ".join(text.split())
+    if not 1 <= len(reason) <= LONGEST_SENTENCE:
+        raise InputError(f"Give the reason as a sentence of up to {LONGEST_SENTENCE:,} characters.")
+    return reason
+
+
 class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="request"):
     """The base of all requests."""
 
