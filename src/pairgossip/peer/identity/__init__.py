@@ -1,1 +1,1 @@
-"""Who a peer is and whom it trusts: keys, certificates, members, access."""
+"""A peer's identity and the members that it trusts: keys, certificates, invitations, relays."""

@@ -1,6 +1,6 @@
 """Signed texts that people send one another by mail: one line of letters after a prefix.
 
-They are found between other words, with broken lines and marks of quotation.
+They are recognized among other words, with broken lines and quotation marks.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from pairgossip.errors import InputError
 from pairgossip.files import read_bytes
 
 LARGEST_TEXT = 1 << 18
-"""Bytes of a file with invitations, or of one invitation; more are refused."""
+"""Largest size of a file with invitations, or of one invitation, in bytes; more is refused."""
 _MOST_PIECES = 4_096
-"""Pieces between blanks that are tried as parts of an invitation: its lines, and words after it."""
+"""Largest number of pieces between blanks, lines or words after them, to try in an invitation."""
 _LONGEST_WORD = 30
-"""Letters of a piece; one that is longer was meant to be part of an invitation."""
+"""Largest number of letters of an ordinary word; a longer piece is part of an invitation."""
 ALTERED = "The invitation is incomplete or altered: copy it again as a whole."
 _LETTERS = re.compile(r"[A-Za-z0-9_=-]*")
 _QUOTED = "<>|\"'`"
-"""Marks with which mail and chat programs quote lines."""
+"""Marks that mail and chat programs put before quoted lines."""
 _Invitation = TypeVar("_Invitation")
 
 
 class Sealed(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What is in an invitation: its content, and its sender's signature."""
+    """The contents of an invitation: its body, and its sender's signature."""
 
     body: bytes
     signature: bytes
 
 
 def write_armored(prefix: str, sealed: Sealed) -> str:
-    """Write what is sealed as one line that begins with a prefix."""
+    """Return signed contents as one line that begins with a prefix."""
     return prefix + base64.urlsafe_b64encode(msgspec.msgpack.encode(sealed)).decode()
 
 
 def read_armored(prefix: str, text_or_path: str | PathLike[str]) -> list[Sealed]:
-    """Read all that a text or a file holds after a prefix; no signature is checked."""
+    """Read all invitations in a text or a file; their signatures are not checked here."""
     _, *texts = find_text(prefix, text_or_path).split(prefix)
     # Words about invitations may name the prefix.
-    meant = [text for text in texts if max(map(len, _split(text)), default=0) > _LONGEST_WORD]
-    return list(map(_find_sealed, meant or texts[:1]))
+    long = [text for text in texts if max(map(len, _split(text)), default=0) > _LONGEST_WORD]
+    return list(map(_find_sealed, long or texts[:1]))
 
 
 def read_one_of(
     prefix: str, read: Callable[[str], list[_Invitation]], text: str, count: int
 ) -> list[_Invitation]:
-    """Read the invitations in one of ``count`` texts or files, and say which one is wrong."""
-    content = find_text(prefix, text)  # whose refusals name the text
+    """Read the invitations in one of ``count`` texts or files; an error names the text."""
+    content = find_text(prefix, text)  # its errors name the text
     try:
         return read(content)
     except InputError as problem:
@@ -65,12 +65,12 @@ def read_one_of(
 
 
 def find_text(prefix: str, text_or_path: str | PathLike[str]) -> str:
-    """Return the text given, or that of the file given, which must hold an invitation."""
+    """Return a text, or the contents of a file, which must have an invitation."""
     text = str(text_or_path).strip()
     if prefix in text:
         return text
     file = Path(text)
-    if not os.path.isfile(text):  # for which the text may be too long
+    if not os.path.isfile(text):  # raises no error if the text is too long for a path
         raise InputError(
             f"{text[:40]!r} is neither an invitation nor a file with one: "
             f"an invitation begins with {prefix}"
@@ -84,14 +84,14 @@ def find_text(prefix: str, text_or_path: str | PathLike[str]) -> str:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the pieces of letters that may be parts of an invitation, up to other signs.
+    """Yield the pieces of letters that may be parts of an invitation, up to any other sign.
 
     Mail and chat programs break long lines, and quote them.
     """
     for piece in text.split():
         letters = piece.lstrip(_QUOTED)
         part = _LETTERS.match(letters)
-        assert part is not None  # it may be empty
+        assert part is not None  # the pattern also matches nothing
         if part[0]:
             yield part[0]
         if part[0] != letters:
@@ -99,7 +99,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _find_sealed(text: str) -> Sealed:
-    """Return what a text after the prefix holds, also as a saved mail encodes it."""
+    """Return the contents of an invitation in a text after the prefix, even from a saved mail."""
     saved = quopri.decodestring(text.encode("ascii", "replace")).decode("ascii", "replace")
     sealed = _join(list(_split(text))) or _join(list(_split(saved)))
     if sealed is None:
@@ -108,9 +108,9 @@ def _find_sealed(text: str) -> Sealed:
 
 
 def _join(pieces: list[str]) -> Sealed | None:
-    """Put the pieces together that are one invitation: words that follow may look like others.
+    """Join pieces until they are an invitation; words after it may look like further pieces.
 
-    Letters are decoded as they come, so that a long text takes no longer than it is.
+    Letters are decoded piece by piece, so that the time is proportional to the text.
     """
     body, read, packed = "", 0, b""
     for piece in pieces[:_MOST_PIECES]:

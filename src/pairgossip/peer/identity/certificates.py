@@ -3,13 +3,13 @@
 The id is the hash of the public key, so it outlives a renewed certificate. The certificate's
 common name is the id, because the network's access rules go by common names.
 
-Sealing makes a frame that only its receiver can open, whoever else gets hold of it. Every peer has
-a static X25519 key beside its Ed25519 key, derived from the same secret, so that there is one file
-to keep. Its public part is in an extension of the certificate. A sender draws another X25519 key
-whenever it opens its network. From that key and the receiver's static key follows the key that
-seals its frames to that receiver, with ChaCha20-Poly1305; the nonce is a count, so it never comes
-twice under one key. Who has sent a frame is not shown by the seal but by the signature around it,
-in `pairgossip.peer.links.zenoh_link`.
+Only the receiver of a sealed frame can open it, even if others get the frame. In addition to its
+Ed25519 key, every peer has a static X25519 key, derived from the same secret, so that there is one
+file to keep. Its public part is in an extension of the certificate. A sender draws another X25519
+key whenever it opens its network. This key and the receiver's static key give the key that seals
+frames to that receiver, with ChaCha20-Poly1305; the nonce is a count, so it never comes twice under
+one key. The seal does not show the sender of a frame, but the signature does: see
+`pairgossip.peer.links.zenoh_link`.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from pairgossip.errors import InputError
 
 LARGEST_CERTIFICATE = 4096
-"""Characters of a certificate in PEM; a longer one is refused."""
+"""Largest number of characters of a certificate in PEM; a longer one is refused."""
 _MOST_REMEMBERED = 1 << 14
-"""More than a list of members holds: all of them are looked at every second."""
+"""Number of decoded certificates to keep: more than the members, all of which are checked often."""
 _CLOCK_SKEW = datetime.timedelta(days=1)
-"""A certificate is valid a little before it is made, for members whose clocks are behind."""
+"""Time by which a certificate is valid before it is made, for members with slow clocks."""
 _SEALING_KEY = "2.25.45210410215305739811610708537868535528"
-"""The extension that holds the X25519 key: an identifier made of a random UUID."""
+"""Identifier of the extension with the X25519 key, made of a random UUID."""
 _OCTETS = b"\x04\x20"
-"""How 32 bytes are introduced in DER, in which the values of extensions are written."""
+"""Header of 32 bytes in DER, the encoding of extensions' values."""
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,32}")
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
 def is_name(name: str) -> bool:
-    """Whether this may be a peer's name: short, plain, and no path."""
+    """Return whether a text can be a peer's name: short, plain, and not a path."""
     return _NAME.fullmatch(name) is not None and set(name) != {"."}
 
 
 def check_name(name: str) -> str:
-    """Return a peer's name, or say what names are like."""
+    """Return a peer's name; raise `InputError` if it is not valid."""
     if not is_name(name):
         raise InputError(
             f"{name[:64]!r} is not a name for a peer: use 1 to 32 letters, digits, dots, dashes "
@@ -66,12 +66,12 @@ def check_name(name: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether this looks like a peer's id."""
+    """Return whether a text has the form of a peer's id."""
     return _ID.fullmatch(text) is not None
 
 
 class _Contents(NamedTuple):
-    """The contents of a certificate, read once and whole."""
+    """The contents of a certificate, all read at once."""
 
     key: Ed25519PublicKey
     common_name: str
@@ -85,7 +85,7 @@ class _Contents(NamedTuple):
 
 
 def id_of_certificate(pem: str) -> str:
-    """Return the id in a peer's certificate; raise InputError if it is not one of a peer."""
+    """Return the id in a peer's certificate; raise `InputError` if it is not a peer's."""
     contents = _read(pem)
     id_of_its_key = id_of_key(contents.key)
     if contents.common_name != id_of_its_key:
@@ -98,7 +98,7 @@ def id_of_certificate(pem: str) -> str:
 
 
 def check_relay_certificate(pem: str) -> str:
-    """Return a relay's certificate, which names no peer; raise InputError if it cannot be one."""
+    """Return a relay's certificate, which names no peer; raise `InputError` if it is invalid."""
     contents = _read(pem)
     if contents.is_authority or not contents.is_own:
         raise InputError(
@@ -117,7 +117,7 @@ def sealing_key_of(pem: str) -> bytes:
 
 
 def name_in_certificate(pem: str) -> str:
-    """Return the name that the certificate gives its peer."""
+    """Return the peer's name in its certificate."""
     names = _read(pem).names
     if len(names) != 1:
         raise InputError("The certificate names no peer: make it again.")
@@ -125,27 +125,27 @@ def name_in_certificate(pem: str) -> str:
 
 
 def start(pem: str) -> datetime.datetime:
-    """Return from when on a certificate is valid."""
+    """Return the time at which a certificate becomes valid."""
     return _read(pem).start
 
 
 def is_early(pem: str) -> bool:
-    """Whether a certificate is not valid yet: a clock is off, here or where it was made."""
+    """Return whether a certificate is not valid yet: a clock is wrong, here or at its peer."""
     return start(pem) > datetime.datetime.now(datetime.UTC)
 
 
 def expiry(pem: str) -> datetime.datetime:
-    """Return until when a certificate is valid."""
+    """Return the time at which a certificate expires."""
     return _read(pem).expiry
 
 
 def is_expired(pem: str) -> bool:
-    """Whether a certificate is not valid any more."""
+    """Return whether a certificate has expired."""
     return expiry(pem) <= datetime.datetime.now(datetime.UTC)
 
 
 def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
-    """Whether the holder of a certificate's key signed this."""
+    """Return whether the holder of a certificate's key has signed a payload."""
     try:
         _read(pem).key.verify(signature, payload)
     except InvalidSignature:
@@ -153,7 +153,7 @@ def is_signed(pem: str, payload: bytes, signature: bytes) -> bool:
     return True
 
 
-def self_signed(
+def make_certificate(
     key: Ed25519PrivateKey, sealing: X25519PublicKey, name: str, years: int
 ) -> x509.Certificate:
     """Make a self-signed certificate."""
@@ -199,7 +199,7 @@ def _read(pem: str) -> _Contents:
         is_own = _is_own(certificate)
         whole = certificate.public_bytes(Encoding.PEM).decode()
     except Exception:
-        # The library reads parts only when asked for, and raises a dozen unrelated classes.
+        # The library reads parts only when they are used, and raises a dozen unrelated classes.
         raise InputError("The certificate cannot be read: it must be PEM text.") from None
     # TLS trusts every certificate in the text, of which only the first was read.
     if pem.strip() != whole.strip():
@@ -233,7 +233,7 @@ def _extensions(certificate: x509.Certificate) -> tuple[tuple[str, ...], bool, b
 
 
 def _usable(value: bytes) -> bytes | None:
-    """Return the X25519 key in an extension; None for one that no secret can be shared with."""
+    """Return the X25519 key in an extension; None if it cannot give a shared secret."""
     public = value.removeprefix(_OCTETS)
     try:
         X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(public))
@@ -243,22 +243,22 @@ def _usable(value: bytes) -> bytes | None:
 
 
 Agree = Callable[[bytes], bytes]
-"""``agree(public_key)``: the secret that the holder of a static key shares with another key."""
+"""``agree(public_key)``: return the secret that a static key shares with another key."""
 
 _KEY_PURPOSE = b"pairgossip sealing key 1"
 _FRAME_PURPOSE = b"pairgossip sealed frame 1\x00"
 _PUBLIC_KEY = 32
 _COUNT = 8
 _TAG = 16
-"""Bytes of the parts of a sealed frame: public key, count of frames, and tag of the cipher."""
+"""Sizes in bytes of a sealed frame's public key, count of frames, and cipher tag."""
 OVERHEAD = _PUBLIC_KEY + _COUNT + _TAG
-"""How many bytes longer a sealed frame is."""
+"""Number of bytes by which sealing lengthens a frame."""
 _MOST_KEYS = 4
-"""Keys remembered of each sender, which has one until it opens its network again."""
+"""Largest number of keys kept of each sender, which has a new one whenever it opens its network."""
 
 
 def static_key(identity: Ed25519PrivateKey) -> X25519PrivateKey:
-    """Return the X25519 key that goes with a peer's Ed25519 key."""
+    """Return the X25519 key that belongs to a peer's Ed25519 key."""
     return X25519PrivateKey.from_private_bytes(
         _derive(identity.private_bytes_raw(), _KEY_PURPOSE, salt=None)
     )
@@ -270,7 +270,7 @@ def _derive(secret: bytes, purpose: bytes, salt: bytes | None) -> bytes:
 
 
 class Sealer:
-    """Seals what one peer sends, with a key of its own for each receiver."""
+    """Seals frames that one peer sends, with a different key for each receiver."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -280,7 +280,7 @@ class Sealer:
         self._ciphers: dict[str, ChaCha20Poly1305] = {}
 
     def seal(self, to: str, certificate: str, frame: bytes) -> bytes:
-        """Return a frame as only the peer with this id and certificate can read it."""
+        """Return a frame that only the peer with this id and certificate can open."""
         cipher = self._ciphers.get(to)
         if cipher is None:
             theirs = X25519PublicKey.from_public_bytes(sealing_key_of(certificate))
@@ -291,16 +291,16 @@ class Sealer:
 
 
 class Opener:
-    """Opens what is sealed to one peer."""
+    """Opens frames that are sealed to one peer."""
 
     def __init__(self, me: str, agree: Agree) -> None:
         self._me = me
         self._agree = agree
         self._ciphers: dict[str, dict[bytes, ChaCha20Poly1305]] = {}
-        self._knowing = threading.Lock()
+        self._lock = threading.Lock()
 
     def open(self, sender: str, sealed: bytes) -> bytes | None:
-        """Return the frame in what a sender has sealed to this peer; None if there is none."""
+        """Return the frame that a sender has sealed to this peer; None if it cannot be opened."""
         if len(sealed) < OVERHEAD:
             return None
         public, count = sealed[:_PUBLIC_KEY], sealed[_PUBLIC_KEY : _PUBLIC_KEY + _COUNT]
@@ -315,7 +315,7 @@ class Opener:
         if public in ciphers:
             return ciphers[public]
         cipher = _cipher(self._agree(public), sender, self._me, public)
-        with self._knowing:
+        with self._lock:
             latest = {public: cipher, **self._ciphers.get(sender, {})}
             self._ciphers[sender] = dict(itertools.islice(latest.items(), _MOST_KEYS))
         return cipher

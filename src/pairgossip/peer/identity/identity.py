@@ -1,4 +1,4 @@
-"""Who a peer is: an Ed25519 key that never leaves its folder, and a certificate that tells it."""
+"""A peer's identity: an Ed25519 key that never leaves its folder, and the key's certificate."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from pairgossip.peer.identity.certificates import (
     id_of_certificate,
     id_of_key,
     is_expired,
+    make_certificate,
     name_in_certificate,
     sealing_key_of,
-    self_signed,
     static_key,
 )
 
@@ -39,14 +39,14 @@ _CERTIFICATE_FILE = "cert.pem"
 
 @dataclass(frozen=True)
 class Identity:
-    """A peer as others know it, and the means to sign in its name and to open what is for it."""
+    """A peer's id, name and certificate, with its means to sign and to open frames."""
 
     id: str
     name: str
     certificate: str
     sign: Callable[[bytes], bytes]
     agree: Agree
-    """The secret shared by this peer's static X25519 key and another's public key."""
+    """The function for the secret that the peer's static X25519 key shares with another key."""
 
     def __repr__(self) -> str:
         return f"Identity({self.name}, {self.id[:12]})"
@@ -57,8 +57,8 @@ def create_identity(
 ) -> Identity:
     """Make a key and a certificate in a folder that has neither.
 
-    With another peer's folder, ``old``, they are that one's; but a certificate of another name, or
-    one that has expired, is replaced by one of the same key.
+    With another peer's folder, ``old``, both are copied from there. But a certificate of another
+    name, or one that has expired, is replaced by a new one for the same key.
     """
     check_name(name)
     key = Ed25519PrivateKey.generate() if old is None else _load_key(old / _KEY_FILE)
@@ -67,8 +67,8 @@ def create_identity(
     if known is not None and known.name == name and not is_expired(known.certificate):
         certificate = known.certificate.encode()
     else:
-        made = self_signed(key, static_key(key).public_key(), name, years)
-        certificate = made.public_bytes(Encoding.PEM)
+        new = make_certificate(key, static_key(key).public_key(), name, years)
+        certificate = new.public_bytes(Encoding.PEM)
     write_new(folder / _KEY_FILE, private, 0o600)
     try:
         write_new(folder / _CERTIFICATE_FILE, certificate, 0o644)
@@ -80,7 +80,7 @@ def create_identity(
 
 
 def load_identity(folder: Path) -> Identity:
-    """Read key and certificate; refuse a key that others can read."""
+    """Read a key and its certificate; refuse a key that others can read."""
     key = _load_key(folder / _KEY_FILE)
     file = folder / _CERTIFICATE_FILE
     if not file.exists():
@@ -107,12 +107,12 @@ def load_identity(folder: Path) -> Identity:
 
 
 def missing_file(file: Path) -> InputError:
-    """Return the error for a file of a peer's folder that is gone."""
+    """Return the error for a missing file of a peer's folder."""
     return InputError(f"{file.name} is missing in {file.parent}: restore it.")
 
 
 def write_new(file: Path, content: bytes, mode: int) -> None:
-    """Write a file that must not exist yet, with its permissions from the first byte on."""
+    """Write a file that must not exist yet; it has its permissions from the first byte on."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with open(descriptor, "wb") as opened:
@@ -138,7 +138,7 @@ def _load_key(file: Path) -> Ed25519PrivateKey:
         raise missing_file(file) from None
     except OSError as problem:
         raise InputError(f"Cannot read the key {file}: {problem.strerror}.") from None
-    # A damaged key makes the library raise a dozen unrelated classes, its own InternalError too.
+    # For a damaged key, the library raises a dozen unrelated classes, even its InternalError.
     with contextlib.suppress(Exception):
         key = load_pem_private_key(content, password=None)
         if isinstance(key, Ed25519PrivateKey):

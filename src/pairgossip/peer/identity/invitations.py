@@ -1,8 +1,8 @@
 """Invitations: everything that others need to know of a peer, as one line to copy and paste.
 
-An invitation is signed by the key in it, so nobody can alter it on its way. Whether it comes from
-the right person is for the people who hand it over to check. People send it by mail: it is found
-between other words, with broken lines and marks of quotation.
+An invitation is signed by the key in it, so nobody can alter it on its way. The people who hand it
+over must check that it comes from the right person. They may send it by mail: it is recognized
+among other words, with broken lines and quotation marks.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pairgossip.peer.specification.spec import LARGEST_TEXT, Spec, differences, 
 
 PREFIX = "pairgossip-invitation-1:"
 _PURPOSE = b"pairgossip invitation 1\x00"
-"""Signed along, so that no signature made for something else is ever taken for one of these."""
+"""Part of the signed bytes, so that signatures for other purposes are never taken for these."""
 
 
 class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The description of a peer that others join it by."""
+    """The description of a peer with which others join it."""
 
     name: str
     id: str
@@ -32,17 +32,17 @@ class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     certificate: str
     address: str | None
     spec: str
-    """The hash of its specification."""
+    """The hash of the specification."""
     text: str
-    """Its specification."""
+    """The canonical text of the specification."""
 
     def member(self, is_neighbor: bool = True) -> Member:
-        """Make an entry of the list of members of it."""
+        """Return an entry for the list of members."""
         return Member(self.id, self.name, self.rows, self.certificate, self.address, is_neighbor)
 
 
 def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -> str:
-    """Write the invitation of a peer as one line."""
+    """Return the invitation of a peer as one line."""
     if address is not None:
         check_address(address)
     content = Invitation(
@@ -53,20 +53,20 @@ def invitation(identity: Identity, spec: Spec, rows: int, address: str | None) -
 
 
 def read_invitation(text_or_path: str | PathLike[str]) -> Invitation:
-    """Read the first invitation in a text or a file, and check that nobody altered it."""
+    """Read the first invitation in a text or a file, and check its signature."""
     return read_invitations(text_or_path)[0]
 
 
 def read_invitations(text_or_path: str | PathLike[str]) -> list[Invitation]:
-    """Read all invitations in a text or a file, each once, and check that nobody altered them."""
-    all_invited = map(_check, read_armored(PREFIX, text_or_path))
-    return list({invited.id: invited for invited in all_invited}.values())
+    """Read all invitations in a text or a file, each once, and check their signatures."""
+    invitations = map(_check, read_armored(PREFIX, text_or_path))
+    return list({one.id: one for one in invitations}.values())
 
 
 def add_invited(
     members: Members, me: Identity, spec: Spec, invited: Invitation, is_neighbor: bool = True
 ) -> Members:
-    """Return the list of members with the one invited; refuse oneself, and another run's."""
+    """Return the list with an invited member; refuse this peer, its name, and other runs."""
     if invited.id == me.id:
         raise InputError("This is this peer's own invitation: give it to the others.")
     if invited.name == me.name:
@@ -81,7 +81,7 @@ def add_invited(
 
 
 def _check(sealed: Sealed) -> Invitation:
-    """Return the invitation if it is whole and signed by its own key."""
+    """Return the invitation in signed contents; refuse one that was altered."""
     try:
         invited = msgspec.msgpack.decode(sealed.body, type=Invitation, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,6 +1,6 @@
-"""The members of a run, an explicit list that no message can change; and a context.
+"""The members of a run, an explicit list that no message can change, and a real peer's context.
 
-The context is what a real peer exchanges by: signed with its key, checked against the members.
+In this context messages are signed with the peer's key and checked against the members' keys.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from pairgossip.peer.specification.spec import Spec
 from pairgossip.text import TLS, format_count, parse_address
 
 _LARGEST_ADDRESS = 300
-"""Characters of an address; a longer one is refused."""
+"""Largest number of characters of an address; a longer one is refused."""
 _LARGEST_FILE = 1 << 26
-"""Bytes of a list of members: those of some ten thousand."""
+"""Largest size of a list of members in bytes, enough for ten thousand; a longer one is refused."""
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One member as this peer knows it."""
+    """A member in the list of another peer."""
 
     id: str
     name: str
     rows: int
-    """How many it began with; that it has more by now is known from the generation."""
+    """The number of rows with which it began; the generation shows whether it has more now."""
     certificate: str
     address: str | None
-    """Where it listens; None if it is the one that connects."""
+    """The address at which it listens; None if only it connects to others."""
     is_neighbor: bool
-    """Whether this peer talks to it; the records of other members pass through as well."""
+    """Whether the peer exchanges with it; records of all other members pass through as well."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class Members(msgspec.Struct, frozen=True):
 
     @classmethod
     def load(cls, path: Path) -> Members:
-        """Read the list, or say what is wrong with it."""
+        """Read a list; raise `InputError` if it is invalid."""
         try:
             file = msgspec.json.decode(read_bytes(path, _LARGEST_FILE), type=_File, strict=True)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
@@ -80,11 +80,11 @@ class Members(msgspec.Struct, frozen=True):
         return cls(file.members)
 
     def save(self, path: Path) -> None:
-        """Write the list so that a failure leaves the one before."""
+        """Write the list; a failure leaves the earlier file."""
         write_json_file(path, {"members": msgspec.to_builtins(self.listed)})
 
     def with_member(self, member: Member) -> Members:
-        """Return the list with a member added, or with what is newly known about one."""
+        """Return the list with a new member, or with a new entry of the same member."""
         check_member(member)
         before = next((one for one in self.listed if one.id == member.id), None)
         if before is not None and before.rows != member.rows:
@@ -100,13 +100,13 @@ class Members(msgspec.Struct, frozen=True):
         return Members(tuple(member if one.id == member.id else one for one in self.listed))
 
     def neighbors(self) -> tuple[Member, ...]:
-        """The members that this peer talks to, in the order of their ids."""
+        """Return the members that this peer exchanges with, in the order of their ids."""
         return tuple(
             sorted((one for one in self.listed if one.is_neighbor), key=lambda one: one.id)
         )
 
     def names(self) -> Mapping[str, str]:
-        """The members' names by their ids."""
+        """Return the members' names by their ids."""
         return {member.id: member.name for member in self.listed}
 
 
@@ -117,7 +117,7 @@ def _same_name(name: str) -> InputError:
 
 
 def check_member(member: Member) -> None:
-    """Raise `InputError` if the parts of a member do not belong together."""
+    """Raise `InputError` if the fields of a member do not match, or one is not valid."""
     if not is_name(member.name):
         raise InputError(f"{member.name[:64]!r} is not a valid name of a member.")
     try:
@@ -142,7 +142,7 @@ def check_member(member: Member) -> None:
 
 
 def check_address(address: str) -> str:
-    """Return an address where a peer listens, or say what addresses are like."""
+    """Return an address at which a peer listens; raise `InputError` if it is not valid."""
     parsed = parse_address(address, TLS) if len(address) <= _LARGEST_ADDRESS else None
     if parsed is None or parsed[1] == 0:
         raise InputError(
@@ -154,7 +154,7 @@ def check_address(address: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PeerContext(Context):
-    """A context with the peer's identity, the list of members and the specification inside."""
+    """A context with the peer's identity, its list of members and the specification."""
 
     identity: Identity
     members: Members
@@ -165,7 +165,7 @@ class PeerContext(Context):
         return self.identity.sign(payload)
 
     def verify(self, member: str, payload: bytes, signature: bytes) -> bool:
-        """Check a signature against the certificate of a member, or of the peer itself."""
+        """Return whether a member, or the peer itself, has signed a payload."""
         certificate = self._certificates.get(member)
         return certificate is not None and is_signed(certificate, payload, signature)
 
@@ -179,7 +179,7 @@ class PeerContext(Context):
         return self._certificates[member]
 
     def name_member(self, member: str) -> str:
-        """Return the name of a member, or its id if it is not listed any more."""
+        """Return the name of a member, or its id if it is not in the list."""
         return self._names.get(member, member)
 
     @cached_property
@@ -188,13 +188,13 @@ class PeerContext(Context):
 
     @cached_property
     def rule(self) -> Rule:
-        """Weigh updates by the neighbors that are left; pairs are of all rows that there are."""
+        """The local update of a row, for the neighbors and rows that there are now."""
         left = [one for one in self.neighbors if one not in self.changes.evicted]
         degree = sum(map(self.link_weight, left))
         return rule_for(self.agreed, degree, len(self.own), self.rows_gone())
 
     def link_weight(self, neighbor: str) -> float:
-        """Return how often the link to a neighbor rings beside others."""
+        """Return the relative rate of the link to a neighbor."""
         return self.agreed.link_weight(self.identity.name, self.name_member(neighbor))
 
 
@@ -206,7 +206,7 @@ def make_context(
     draw_seed: int = 0,
     changes: Changes = NO_CHANGES,
 ) -> PeerContext:
-    """Put together everything that a peer exchanges by."""
+    """Return everything that a peer needs for its exchanges."""
     rows = {**{one.id: one.rows for one in members.listed}, identity.id: len(own)}
     context = PeerContext(
         me=identity.id,

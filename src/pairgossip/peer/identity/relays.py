@@ -1,7 +1,7 @@
-"""A relay, as the members know it that meet there: its address, and the certificate that it shows.
+"""The address of a relay and the certificate that it shows to members.
 
-Its file has the address in the first line and the certificate below, as PEM. `pairgossip relay
-init` writes one; for any other router of Zenoh's, it is put together by hand.
+The file of a relay has the address in the first line and the certificate below, as PEM. `pairgossip
+relay init` writes one; for another router of Zenoh's, an operator writes it by hand.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _BEGIN = "-----BEGIN CERTIFICATE-----"
 
 
 class Relay(NamedTuple):
-    """Where members meet that cannot call each other."""
+    """A router through which members exchange that cannot call each other."""
 
     address: str
     certificate: str
 
     def spell(self) -> str:
-        """Return the content of the file that members are given."""
+        """Return the content of the relay's file, which all members get."""
         return f"{self.address}\n{self.certificate.strip()}\n"
 
 
 def read_relay(path: str | PathLike[str]) -> Relay:
-    """Read a relay's file, or say what is wrong with it."""
+    """Read a relay's file; raise `InputError` if it is invalid."""
     text = _read_text(Path(path))
     address, begin, rest = text.partition(_BEGIN)
     try:
@@ -46,7 +46,7 @@ def read_relay(path: str | PathLike[str]) -> Relay:
 
 
 def refuse_address(address: str | None, relay: str | None) -> None:
-    """Refuse an address at which a peer would be called, if it meets others at a relay."""
+    """Refuse an address at which a peer would listen, if it uses a relay."""
     if address is not None and relay is not None:
         raise InputError(
             f"This peer meets others at {relay}, and nobody calls it: leave --address out."
