@@ -35,7 +35,16 @@ from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import find_card, invite_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
-from pairgossip.study.service.requests import Accept, Add, Ask, Join, Leave, Refuse, Requests
+from pairgossip.study.service.requests import (
+    Accept,
+    Add,
+    Ask,
+    Join,
+    Leave,
+    Refuse,
+    Requests,
+    Withdraw,
+)
 from pairgossip.study.service.service import StudyService
 from pairgossip.study.service.status import write_question
 from pairgossip.study.site.member_site import MemberSite
@@ -312,6 +321,27 @@ def test_what_is_asked_for_while_no_peer_runs_is_done_when_they_do(homes: list[S
         until(lambda: list(StudyReading(homes[2]).questions()), "the question is heard")
         accept_all(homes[2])
         until(is_answered(homes[0]), "the answer")
+
+
+@pytest.mark.parametrize(("at", "kind"), [(2, Refuse), (0, Withdraw)])
+def test_an_end_that_is_asked_for_while_no_peer_runs_waits_until_another_is_heard(
+    homes: list[StudyHome], at: int, kind: type[Refuse | Withdraw]
+) -> None:
+    home, requests = homes[at], Requests(homes[at].folder)
+    with running(*homes):
+        until(are_members(homes), "a list")
+        ask(homes[0])
+        until(lambda: any(one.needs_operator for one in StudyReading(homes[2]).questions()))
+    key = requests.write(kind(StudyReading(home).question(1).name, "not now"))
+    with running(home):
+        seen = StudyReading(home).status()
+        assert seen is not None
+        until(lambda: (now := StudyReading(home).status()) and now.updated > seen.updated + 2)
+        assert requests.count() == 1  # nobody else runs
+    with running(*homes):
+        reply = requests.wait(key, PATIENCE)
+        assert reply is not None and reply.is_done and reply.number == 1
+        until(lambda: StudyReading(homes[1]).question(1).ending is not None, "it has ended")
 
 
 def test_a_peer_killed_before_its_answer_asks_once(

@@ -199,7 +199,7 @@ class Requests:
         """Remove answers that were not read for long."""
         oldest = time.time() - _LONGEST_KEPT
         for key in _list_keys(self.replies):
-            if int(key.partition("-")[0]) < oldest * 1e9:
+            if made_at(key) < oldest:
                 self._reply(key).unlink(missing_ok=True)
 
     def _request(self, key: str) -> Path:
@@ -207,6 +207,11 @@ class Requests:
 
     def _reply(self, key: str) -> Path:
         return self.replies / f"{key}{_ENDING}"
+
+
+def made_at(key: str) -> float:
+    """Return the time at which a request was made, in seconds since 1970."""
+    return int(key[:20]) / 1e9
 
 
 def _list_keys(folder: Path) -> list[str]:

@@ -41,7 +41,15 @@ from pairgossip.study.service.invitations import as_member
 from pairgossip.study.service.links import Certificates
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
-from pairgossip.study.service.requests import AnyRequest, Reply, Requests
+from pairgossip.study.service.requests import (
+    AnyRequest,
+    Join,
+    Refuse,
+    Reply,
+    Requests,
+    Withdraw,
+    made_at,
+)
 from pairgossip.study.site.readiness import load_all
 from pairgossip.study.storage.folder import StudyHome
 
@@ -60,6 +68,8 @@ _LONGEST_CONTACT = 30.0
 """Longest wait between two contacts without news, in seconds."""
 _LINGER = 0.5
 """Seconds for which a stopping peer still answers: others may have asked just before."""
+_HEARING = 60.0
+"""Seconds after the first connection within which this peer hears what others know."""
 _FRAME_SLACK = 4_096
 """Bytes of a frame besides its longest record."""
 
@@ -75,6 +85,8 @@ class _Network(Protocol):
     def close(self) -> None: ...
 
 
+_FINAL = Join, Refuse, Withdraw
+"""Requests that this peer carries out only once it has heard from another."""
 Connect = Callable[[StudyParts, OnFrame], _Network]
 
 
@@ -118,6 +130,7 @@ class StudyService:
         self._stops = 0
         self._has_worked = True
         self._warned: set[str] = set()
+        self._started, self._sure_at = time.time(), float("inf")
         self._tick_at = self._slow_tick_at = self._contact_at = 0.0
         self._wait = _FIRST_CONTACT
         self._connected: set[str] = set()
@@ -195,13 +208,8 @@ class StudyService:
 
     def _tick(self, now: float) -> None:
         self._follow_rows(now)
-        for key, request in self._requests.pending():
-            reply = self._answer(key, request)
-            self._follow_rows(now)
-            self._reporter.follow()  # first: an asker reads the question at once
-            self._requests.answer(key, reply)
-            self._operator.forget(key)
         is_slow = now >= self._slow_tick_at
+        self._do_requests(now, is_slow=is_slow)
         if is_slow:
             self._slow_tick_at = now + _SLOW_TICK
             self._carry_out(self._study.tick(_now()))
@@ -210,6 +218,39 @@ class StudyService:
             self._warn()
         self._admit()
         self._report(is_due=is_slow)
+
+    def _do_requests(self, now: float, *, is_slow: bool) -> None:
+        """Carry out the operator's requests; those that must wait are tried again now and then."""
+        for key, request in self._requests.pending():
+            may_wait = self._may_wait(key, request, now)
+            if may_wait and not is_slow:
+                continue
+            reply = self._answer(key, request)
+            if not reply.is_done:
+                self._log_refusal(key, reply, may_wait=may_wait)
+                if may_wait:
+                    continue
+            self._follow_rows(now)
+            self._reporter.follow()  # first: an asker reads the question at once
+            self._requests.answer(key, reply)
+            self._operator.forget(key)
+
+    def _log_refusal(self, key: str, reply: Reply, *, may_wait: bool) -> None:
+        """Log once that a request waits, and once that it is refused for good."""
+        how = "tries again what was asked for" if may_wait else "did not do what was asked for"
+        if (said := f"{how} {key}") not in self._warned:
+            self._warned.add(said)
+            self._log.warning(how, because=reply.sentence)
+
+    def _may_wait(self, key: str, request: AnyRequest | InputError, now: float) -> bool:
+        """Return whether a request of before the start is tried again where it is refused.
+
+        Before this peer has heard from another it ends no question and signs no new list: it may
+        have forgotten what it has said. Nobody reads such a refusal, and the command has said that
+        the request is carried out.
+        """
+        is_earlier = made_at(key) < self._started
+        return is_earlier and isinstance(request, _FINAL) and now < self._sure_at
 
     def _follow_rows(self, now: float) -> None:
         """Let rows begin and stop to travel, before the state of questions is written."""
@@ -238,7 +279,6 @@ class StudyService:
         try:
             reply = self._operator.carry_out(key, request, self._carry_out)
         except InputError as problem:
-            self._log.warning("did not do what was asked for", because=str(problem))
             return Reply(str(problem), is_done=False)
         self._log.info(reply.sentence)
         return reply
@@ -317,6 +357,7 @@ class StudyService:
         connected = self._network.connected()
         if connected - self._connected:  # they may have missed messages meanwhile
             self._contact_soon()
+            self._sure_at = min(self._sure_at, time.monotonic() + _HEARING)
         self._connected = connected
         counts = {
             **self._network.counts(),
