@@ -1,6 +1,6 @@
-"""From a peer's folder to everything it needs to run, checked to belong together.
+"""The assembly of a peer from its folder, with checks that the parts belong together.
 
-`read_snapshot` reads the folder without touching anything: the peer may be running meanwhile.
+`read_snapshot` reads the folder and changes nothing: the peer may be running meanwhile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pairgossip.peer.storage.journal_file import read_saved_state
 from pairgossip.peer.storage.row_keeping import other_part, read_in_force, read_to_run
 
 _MOST_EARLY = 5
-"""Members whose certificates are not valid yet that are named; more are only counted."""
+"""Largest number of members that are named for certificates not valid yet; the rest are counted."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PeerSnapshot:
 
     @property
     def identity(self) -> Identity:
-        """Who the peer is."""
+        """The peer's identity."""
         return self.context.identity
 
     @property
@@ -54,7 +54,7 @@ class PeerSnapshot:
         return self.context.members
 
     def status(self) -> Status:
-        """Return what the peer last said of itself, or else what its disk says."""
+        """Return the peer's last status, or else one by its disk."""
         status = read_status(self.home.status)
         if status is None or status.id != self.context.me:
             status = status_of(self.context, self.state)
@@ -68,18 +68,18 @@ class Assembly(PeerSnapshot):
     settings: OperatorSettings
     journal: SqliteJournal
     problems: tuple[str, ...]
-    """Problems that do not keep the peer from running, a sentence each.
+    """The problems that do not keep the peer from running, a sentence each.
 
-    Certificates are not among them: what the clock says of them may change while the peer runs.
+    Certificates are not among them: their validity may change while the peer runs.
     """
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.journal.close()
 
 
 def assemble(home: Home) -> Assembly:
-    """Read a peer's folder and put its parts together, or say why they do not fit."""
+    """Read a peer's folder and put its parts together; raise `InputError` if they do not fit."""
     settings = home.read_settings()
     identity = load_identity(home.folder)
     if is_expired(identity.certificate):
@@ -95,7 +95,7 @@ def assemble(home: Home) -> Assembly:
         about = journal.about()
         _check_unchanged(home, about, identity, spec)
         seed, state = about.get("draw_seed", ""), journal.load()
-        if not seed.isdecimal() or state is None:  # `create_home` has noted and saved the first
+        if not seed.isdecimal() or state is None:  # `create_home` has saved both
             raise InputError(
                 f"{home.state} is incomplete: run peer init again; a backup of it cannot go on."
             )
@@ -120,7 +120,7 @@ def _check_members(home: Home, identity: Identity, members: Members) -> None:
 
 
 def _check_unchanged(home: Home, about: Mapping[str, str], identity: Identity, spec: Spec) -> None:
-    """Refuse parts that are not those of the state: its records are signed with them."""
+    """Refuse a peer or a specification that is not the state's: both are in signed records."""
     for part, file, now in (("peer", home.key, identity.id), ("spec", home.spec, spec.hash)):
         if about.get(part) != now:
             raise other_part(home, file)
@@ -134,9 +134,9 @@ def _check_state(home: Home, context: PeerContext, state: State) -> None:
 
 
 def _problems(context: PeerContext, state: State) -> list[str]:
-    """Find what the operator should see to."""
+    """Return the problems that the operator should solve."""
     problems, spec = list[str](), context.agreed
-    total = sum(context.rows.values())  # as they began: what was added since is on top of it
+    total = sum(context.rows.values())  # at the beginning, without rows added since
     if spec.members is not None and spec.members != total:
         problems.append(
             f"The members known here have {total} rows in all, but the specification says "
@@ -154,7 +154,7 @@ def _problems(context: PeerContext, state: State) -> list[str]:
 
 
 def _check_links(context: PeerContext) -> None:
-    """Raise `InputError` if weights are of links that are not there, as far as a peer knows."""
+    """Raise `InputError` if weights are of links that do not exist, as far as a peer knows."""
     me, links = context.identity.name, context.agreed.links or {}
     of_others = (link for link in links if me not in link.split())
     own = (link_name(me, one.name) for one in context.members.neighbors())
@@ -162,7 +162,7 @@ def _check_links(context: PeerContext) -> None:
 
 
 def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -> list[Problem]:
-    """Say whose certificates are not valid by this machine's clock, this peer's own first.
+    """Return problems of certificates not valid by this machine's clock, this peer's own first.
 
     A certificate that is not valid yet keeps no peer from running: a device without a battery for
     its clock has the right time only a while after its start, and TLS asks the clock anew whenever

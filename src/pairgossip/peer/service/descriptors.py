@@ -1,9 +1,8 @@
-"""The files and connections that a process may have open, and strangers who take them.
+"""The limit of open files and connections of a process, and strangers who use it up.
 
-Every connection takes a file descriptor, a stranger's too, and without one no file opens. Zenoh
-drops connections that stay silent, a few per second. Once no descriptor is free it drops none any
-more, not even those that were closed at the other end, and accepts nobody: only a new session
-helps.
+Every connection takes a file descriptor, also a stranger's, and no file opens without one. Zenoh
+drops connections that stay silent, a few per second. Without a free descriptor it drops none, not
+even those that were closed at the other end, and accepts none: only a new session helps.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from pairgossip.peer.identity.members import Member
 from pairgossip.peer.service.log import Log
 
 _RARELY = 60.0
-"""Seconds between two new sessions that drop strangers, unless descriptors run out."""
+"""Least time in seconds between new sessions that drop strangers, unless descriptors run out."""
 _MOST_DESCRIPTORS = 1 << 16
-"""More descriptors than this are useless: memory would run out first."""
+"""Largest useful number of descriptors: with more, memory would run out first."""
 _SPARE_DESCRIPTORS = 256
-"""Descriptors for the peer's own files and for strangers' connections, which are soon dropped."""
+"""Number of descriptors for a peer's own files, and for strangers, who are soon dropped."""
 _DESCRIPTORS_PER_NEIGHBOR = 4
-"""Both sides may connect, and a connection that was lost may linger."""
+"""Number of descriptors per neighbor: both sides may connect, and lost connections may linger."""
 
 
 class _Network(Protocol):
-    """What is opened anew, as in `ZenohLink`."""
+    """The network that is opened anew, as `ZenohLink`."""
 
     def reopen(self, neighbors: Sequence[Member]) -> None: ...
     def close(self) -> None: ...
@@ -42,10 +41,10 @@ class Crowd:
         self._network, self._log = network, log
         self._cleared_at = -_RARELY
         self.clearings = 0
-        """New sessions that were opened for it."""
+        """The number of new sessions that it has opened."""
 
     def clear_out(self, neighbors: Sequence[Member], now: float) -> None:
-        """Open a new session if strangers crowd this one; end if that does not help."""
+        """Open a new session if strangers crowd this one; raise `InputError` if that fails."""
         descriptors = count_descriptors()
         crowded = is_crowded(descriptors, len(neighbors)) and now - self._cleared_at > _RARELY
         if not crowded and not is_short_of_descriptors(descriptors):
@@ -55,7 +54,7 @@ class Crowd:
         self._log.warning("too many connections: opening a new session", descriptors=descriptors)
         self._network.reopen(neighbors)
         if is_short_of_descriptors(count_descriptors()):
-            self._network.close()  # or there would be none left to write the status with
+            self._network.close()  # otherwise none would be left for writing the status
             raise InputError(
                 f"Only {descriptor_limit()} files and connections may be open, and nearly "
                 "all are: raise the limit (LimitNOFILE= in the unit, or ulimit -n), and see "
@@ -75,7 +74,7 @@ def raise_descriptor_limit() -> None:
 
 
 def descriptor_limit() -> int:
-    """Return how many descriptors this process may have."""
+    """Return the largest number of descriptors that this process may have."""
     import resource  # only Unix has it
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -83,7 +82,7 @@ def descriptor_limit() -> int:
 
 
 def count_descriptors() -> int:
-    """Return how many descriptors are open; all or none where they cannot be counted."""
+    """Return the number of open descriptors; if they cannot be counted, the limit or 0."""
     try:
         return len(os.listdir("/dev/fd"))
     except OSError as problem:
@@ -91,11 +90,11 @@ def count_descriptors() -> int:
 
 
 def is_short_of_descriptors(count: int) -> bool:
-    """Return whether this many open descriptors leave too few for what a peer does."""
+    """Return whether this number of open descriptors leaves too few for a peer."""
     most = descriptor_limit()
     return count >= most - max(most // 8, 16)
 
 
 def is_crowded(count: int, neighbors: int) -> bool:
-    """Return whether these are more than a peer with this number of neighbors can use."""
+    """Return whether this is more than a peer with this number of neighbors can use."""
     return count > _SPARE_DESCRIPTORS + _DESCRIPTORS_PER_NEIGHBOR * neighbors

@@ -16,22 +16,22 @@ _LOGGER = "pairgossip.peer"
 
 
 class Log:
-    """Writes events under the name of one peer; fields are cleaned, whoever they come from."""
+    """Writes events under the name of one peer; all fields are cleaned."""
 
     def __init__(self, peer: str) -> None:
         self._logger = logging.getLogger(_LOGGER)
         self._peer = peer
 
     def info(self, event: str, **fields: object) -> None:
-        """Tell what is as it should be."""
+        """Log an expected event."""
         self._write(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Tell what somebody should look at."""
+        """Log an event that somebody should look at."""
         self._write(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Tell why the peer cannot go on."""
+        """Log the reason why the peer cannot go on."""
         self._write(logging.ERROR, event, fields)
 
     def _write(self, level: int, event: str, fields: dict[str, object]) -> None:
@@ -59,7 +59,7 @@ class _JsonLines(logging.Formatter):
 
 
 class _PlainLines(logging.Formatter):
-    """The same for people at a terminal."""
+    """One line of text per event, for people at a terminal."""
 
     def format(self, record: logging.LogRecord) -> str:
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))

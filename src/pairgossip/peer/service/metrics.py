@@ -1,4 +1,4 @@
-"""Numbers for Prometheus, and whether the peer is alive and ready."""
+"""The metrics of a peer for Prometheus, and its checks of health."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 _LONGEST_SILENCE = 15.0
-"""A peer whose status is older than this many seconds is not alive."""
+"""Largest age of the status of a live peer, in seconds; a peer with an older one is not alive."""
 _LONGEST_REQUEST = 5.0
-"""Seconds a client has for its request and for taking the answer, however slowly it does so."""
+"""Time in seconds for a client's request and for its answer; then it is disconnected."""
 _MOST_CONNECTIONS = 16
-"""At once; others are sent away."""
+"""Largest number of connections at the same time; more are refused."""
 
 
-class _Told(Protocol):
-    """A status, of whatever kind of peer."""
+class _AnyStatus(Protocol):
+    """A status of any kind of peer."""
 
     @property
     def updated(self) -> float: ...
@@ -38,15 +38,15 @@ class _Told(Protocol):
     def show(self) -> msgspec.Struct: ...
 
 
-_Current = Callable[[], "_Told | None"]
+_Current = Callable[[], "_AnyStatus | None"]
 
 
 class MetricsServer:
     """Serves ``/metrics``, ``/status.json``, ``/healthz`` and ``/readyz`` from its own threads.
 
     The place is a host and port of this machine, such as ``127.0.0.1:9464``. At another address
-    whoever reaches the port may read all of it. The function that returns the latest status is
-    called from other threads.
+    anybody who reaches the port may read all pages. Other threads call the function that returns
+    the latest status.
     """
 
     def __init__(self, place: str, current: _Current) -> None:
@@ -67,7 +67,7 @@ class MetricsServer:
 
     @property
     def port(self) -> int:
-        """The port, also where any free one was asked for."""
+        """The port; if 0 was requested, the free one that was taken."""
         return int(self._server.server_address[1])
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class MetricsServer:
 
 
 class _MetricsServer(ThreadingHTTPServer):
-    """Serves few at once, and nobody for long."""
+    """An HTTP server with few connections at a time, and none for long."""
 
     daemon_threads = True
     block_on_close = False
@@ -89,7 +89,7 @@ class _MetricsServer(ThreadingHTTPServer):
         super().__init__(*place_and_handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Tell whether there is room for another connection; called for each."""
+        """Return whether there is room for this connection; called for each."""
         with self._lock:
             has_room = len(self._ends) < _MOST_CONNECTIONS
             if has_room:
@@ -97,7 +97,7 @@ class _MetricsServer(ThreadingHTTPServer):
         return has_room
 
     def service_actions(self) -> None:
-        """Disconnect those whose time is over; called about twice a second."""
+        """Close connections whose time is over; called about twice a second."""
         now = time.monotonic()
         with self._lock:
             for request, end in self._ends.items():
@@ -112,7 +112,7 @@ class _MetricsServer(ThreadingHTTPServer):
             super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing about a client that went away."""
+        """Log nothing about a client that went away."""
 
 
 class MetricsPages:
@@ -160,7 +160,7 @@ def _handler(pages: MetricsPages, is_for_all: bool) -> type[BaseHTTPRequestHandl
         server_version, sys_version = "pairgossip", ""
 
         def do_GET(self) -> None:
-            # A page of another site, whose name an attacker points here, may not read this.
+            # An attacker may point the name of another site here: its pages may not read this.
             if not is_for_all and not _is_local(self.headers.get("Host", "")):
                 self._send(403, "text/plain", b"forbidden\n")
                 return
@@ -182,8 +182,8 @@ def _handler(pages: MetricsPages, is_for_all: bool) -> type[BaseHTTPRequestHandl
 def _make_families(shown: msgspec.Struct) -> Iterator[Metric]:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-    for name, found in groupby(list_samples(shown), key=lambda sample: sample.name):
-        samples = list(found)
+    for name, group in groupby(list_samples(shown), key=lambda sample: sample.name):
+        samples = list(group)
         first = samples[0]
         kind = CounterMetricFamily if first.counts else GaugeMetricFamily
         family = kind(f"pairgossip_{name}", first.says, labels=[*first.labels])

@@ -1,12 +1,12 @@
-"""A relay: a router of Zenoh's that passes frames on between the members on its list.
+"""A relay: a Zenoh router that passes frames on between the members on its list.
 
 Everything is refused by default, by the same two locks as at a peer: TLS 1.3 both ways with the
-certificates listed, and rules on their common names, which are ids. A member may put frames under
-its own id, take those that are for it, and say that it is there. It answers no queries.
+listed certificates, and rules on their common names, which are ids. A member may put frames under
+its own id, take those that are for it, and announce its presence. The relay answers no queries.
 
-The folder has a key and a certificate, the file that members are given, and the certificates of the
-members, each in a file that may be removed. From these follows the configuration, which any
-other router of Zenoh's can run as well.
+The folder has a key and a certificate, the file for members, and the certificates of the members,
+each in a file that may be removed. They determine the configuration, which any other Zenoh router
+can run as well.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from pairgossip.text import TLS, parse_address
 if TYPE_CHECKING:
     from zenoh import Session
 
-_LOOK = 0.5
-"""Seconds between two looks at who is let in."""
+_LOOK_SECONDS = 0.5
+"""Time in seconds between two looks at the list of members."""
 _LARGEST_MESSAGE = (1 << 26) + 1024
-"""Bytes of a message from one member to another; a longer one is not passed on."""
+"""Largest number of bytes of a message between members; a longer one is not passed on."""
 
 
 class RelayFolder:
-    """The folder of a relay, and where everything is in it."""
+    """The folder of a relay, and the paths of its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class RelayFolder:
         return {name: _read_certificate(one) for name, one in listed.items()}
 
     def configure(self, listen: str | None = None) -> Path:
-        """Write the configuration for the members that there are, and return its file."""
+        """Write the configuration for the present members, and return its file."""
         address = read_relay(self.file).address
         _, port = parse_address(address, TLS) or ("", 0)
         listen = check_address(listen or f"{TLS}0.0.0.0:{port}")
@@ -97,7 +97,7 @@ def open_relay(folder: Path) -> RelayFolder:
 
 
 def create_relay(folder: Path, address: str) -> RelayFolder:
-    """Make the folder of a relay that is reached at an address."""
+    """Make the folder of a relay at an address."""
     check_address(address)
     try:
         folder.mkdir(mode=0o700)
@@ -112,7 +112,7 @@ def create_relay(folder: Path, address: str) -> RelayFolder:
 
 
 def relay_configuration(folder: Path, listen: str, members: Mapping[str, str]) -> dict[str, Any]:
-    """Return Zenoh's configuration of a relay, from the members' ids by their names."""
+    """Return the Zenoh configuration of a relay; ``members`` are ids by names."""
     rules = [
         allow("ask who is there", "ingress", ASKING_WHO_IS_THERE, ALL_PRESENT),
         allow("learn who is there", "egress", ["liveliness_token"], ALL_PRESENT),
@@ -166,12 +166,12 @@ def _rules_of(name: str, member: str) -> list[dict[str, Any]]:
 
 
 def run_relay(relay: RelayFolder, listen: str | None = None) -> None:
-    """Run a router until SIGTERM or SIGINT; members may be let in and kept out meanwhile."""
+    """Run a router until SIGTERM or SIGINT; members may be added and removed meanwhile."""
     members, session = relay.read_members(), _open(relay.configure(listen))
     stopped = threading.Event()
     with stop_on_signals(stopped.set):
-        while not stopped.wait(_LOOK):
-            with contextlib.suppress(InputError):  # a file is being written, or nobody is let in
+        while not stopped.wait(_LOOK_SECONDS):
+            with contextlib.suppress(InputError):  # a file is being written, or nobody is left
                 if (now := relay.read_members()) != members:
                     configuration, members = relay.configure(listen), now
                     session.close()  # type: ignore[no-untyped-call]

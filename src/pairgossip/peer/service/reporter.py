@@ -1,4 +1,4 @@
-"""Reports of a running peer that exchanges rows: status file, log, metrics, and what to look at."""
+"""Reports of a running peer that exchanges rows: status file, log, metrics, and problems."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 
 _LONELY = 30.0
-"""Seconds without any frame after which the operator should look."""
+"""Time in seconds without any frame after which there is a problem."""
 _UNANSWERED = 5.0
-"""Seconds without a frame from a neighbor that should answer, or has gone away."""
+"""Time in seconds without a frame of a neighbor that should answer, until it is a problem."""
 NEVER_AGAIN = "If a member will never run again, pairgossip peer evict --help says what that means."
-"""The only advice about eviction to somebody who waits: it cannot be undone."""
+"""The only advice on eviction for an operator who waits, since an eviction cannot be undone."""
 _MOST_UNANSWERED = 5
-"""Neighbors or names in the list of problems; the rest are counted."""
+"""Largest number of neighbors, or of names, in the list of problems; the rest are counted."""
 _MOST_DIFFERENCES = 5
-"""Differences to a neighbor's specification in one sentence; the rest are left out."""
+"""Largest number of differences of specifications in one sentence; the rest are left out."""
 _MOST_LOGGED = 8
-"""Entries of an estimate in one line of the log; the rest are left out."""
+"""Largest number of entries of an estimate in a line of the log; the rest are left out."""
 
 
 class ExchangeReporter:
@@ -66,7 +66,7 @@ class ExchangeReporter:
         self._ended = read_ended(parts.home.ended, generation_ordinal(self._generation))
         self._heard_at: dict[str, float] = {}
         self._changed_at: float | None = None
-        """When the last exchange was."""
+        """The time of the last exchange."""
         self._started = time.time()
         self._started_at = time.monotonic()
         self._fatal: str | None = None
@@ -75,10 +75,10 @@ class ExchangeReporter:
         self._refused = 0
         self._connected: set[str] = set()
         self._versions: Mapping[str, int] = {}
-        """The neighbors that speak another version of the messages, and which."""
+        """The version of neighbors that speak another version of the messages."""
         self._lookup = NameLookup()
         self._unresolved: dict[str, str] = {}
-        """The names that do not resolve, by the neighbors in whose addresses they are."""
+        """The names that do not resolve, by the neighbors with these addresses."""
         self._server: MetricsServer | None = None
         self._unwritten: str | None = None
         self._written = 0.0
@@ -100,7 +100,7 @@ class ExchangeReporter:
         return self._context.name_member(member)
 
     def save(self, change: Save) -> None:
-        """Write a change to the peer's journal, and take note of it, as a `runtime.Journal`."""
+        """Write a change to the peer's journal, and follow it, as a `runtime.Journal`."""
         is_new = change.state.generation != self._generation
         if is_new:
             self._keep_ended()
@@ -111,7 +111,7 @@ class ExchangeReporter:
         self._after_save(change, is_new)
 
     def serve(self, place: str | None) -> None:
-        """Serve metrics, if that is asked for."""
+        """Serve metrics, if there is a place for them."""
         if place is not None:
             from pairgossip.peer.service.metrics import MetricsServer
 
@@ -129,7 +129,7 @@ class ExchangeReporter:
             self._server.close()
 
     def note_frame(self, sender: str, now: float) -> None:
-        """Note that a neighbor was heard."""
+        """Note the time at which a neighbor was heard."""
         self._heard_at[sender] = now
 
     def _keep_ended(self) -> None:
@@ -160,8 +160,8 @@ class ExchangeReporter:
     ) -> None:
         """Write the status, and log what is new.
 
-        The link tells what it counted, who is connected and who speaks which other version of the
-        messages; the runtime, for how many seconds others have not answered.
+        The link counts events, and knows the connected members and those with other versions of the
+        messages; the runtime knows for how many seconds others have not answered.
         """
         now = time.monotonic()
         self._connected, self._versions = connected, versions
@@ -190,12 +190,12 @@ class ExchangeReporter:
         self._log_news(problems, refused)
 
     def _write(self, status: Status) -> None:
-        """Write the status; if that fails, the peer goes on and says so."""
+        """Write the status; if that fails, report it as a problem and go on."""
         try:
             write_status(self._parts.home.status, status)
         except InputError as problem:
             self._unwritten = f"{problem} What it says is out of date."
-            # Health goes by the time of the last status that was written.
+            # Checks of health use the time of the last status that was written.
             self.status = replace(status, updated=self._written)
         else:
             self._unwritten, self._written = None, status.updated
@@ -213,7 +213,7 @@ class ExchangeReporter:
         )
 
     def _log_generation(self, state: State) -> None:
-        """A new generation: with fewer members, or more rows, or both."""
+        """Log a new generation: with fewer members, or more rows, or both."""
         notice = decode(state.notice)
         assert isinstance(notice, Notice)
         fields = {
@@ -233,7 +233,7 @@ class ExchangeReporter:
         problems += untimely_certificates(self._context, self._protocol.state.evicted)
         problems += self._unresolved_names()
         problems += [Problem(self._other_version(*one)) for one in sorted(versions.items())]
-        # A peer that ends on its own account waits for nobody.
+        # A peer that ends for a reason of its own waits for nobody.
         silences = [] if self._fatal is not None else self._silences(now, waiting)
         problems += silences[:_MOST_UNANSWERED]
         if (more := len(silences) - _MOST_UNANSWERED) > 0:
@@ -256,7 +256,7 @@ class ExchangeReporter:
         return problems + [Problem(sentence) for sentence in ends if sentence is not None]
 
     def _find_unresolved(self) -> dict[str, str]:
-        """Find the neighbors that are not connected and have a name that does not resolve."""
+        """Return the names that do not resolve, by the neighbors that are not connected."""
         exempt = {*self._connected, *self._protocol.state.evicted}
         names = {
             one.id: name
@@ -280,7 +280,7 @@ class ExchangeReporter:
         return problems
 
     def _cause(self, member: str) -> str:
-        """Say in a few words what is known about a neighbor that is waited for."""
+        """Describe in a few words why a neighbor may not answer."""
         if member in self._versions:
             return "it speaks another version of the messages"
         if member in self._protocol.disagreeing:
@@ -303,7 +303,7 @@ class ExchangeReporter:
         )
 
     def _unlisted(self, neighbor: str, evicted: str) -> str:
-        """Say that a neighbor has evicted somebody who is not on this peer's list."""
+        """Describe a neighbor's eviction of somebody who is not on this peer's list."""
         name, gone = self._name(neighbor), clean_text(evicted, 64)
         return (
             f"Neighbor '{name}' is in a generation without {gone}, which is not on this peer's "
@@ -312,7 +312,7 @@ class ExchangeReporter:
         )
 
     def _disagreement(self, neighbor: str, text: str) -> str:
-        """Say what differs in a neighbor's specification, whatever it has sent."""
+        """Describe the differences of a neighbor's specification, also of text that is none."""
         try:
             reasons = differences(self._protocol.context.text, text)[:_MOST_DIFFERENCES]
         except Exception:  # its text may be anything
@@ -337,7 +337,7 @@ class ExchangeReporter:
             self._log.warning("refused what was received", **fields)
 
     def _describe(self, **more: Any) -> Status:
-        """Describe the peer by its state and by what was seen of its masses."""
+        """Describe the peer by its state and by the history of its masses."""
         return status_of(
             self._context,
             self._protocol.state,
@@ -350,7 +350,7 @@ class ExchangeReporter:
         )
 
     def progress(self) -> dict[str, int]:
-        """Return how many exchanges were made."""
+        """Return the number of exchanges."""
         return {"exchanges": self._protocol.state.exchanges}
 
     def _status_before(self) -> Status:
@@ -371,7 +371,7 @@ class ExchangeReporter:
         self._met.update(change.state.nodes[row].record.origin for row in rows)
 
     def _is_done(self) -> bool:
-        """Return whether what the specification asks for is reached."""
+        """Return whether the specification's goal is reached."""
         stop, population = self._parts.spec.stop, None
         if stop is not None and stop.enough:
             readout = readout_of(self._context, self._protocol.state)
@@ -379,9 +379,9 @@ class ExchangeReporter:
         return self._uncertainty.should_stop(stop, population)
 
     def _silences(self, now: float, waiting: Mapping[str, float]) -> list[Problem]:
-        """Say which neighbors do not answer or have gone, and what that means."""
+        """Return the problems of neighbors that do not answer or are away, and their effects."""
         problems = []
-        # An offer made just now freezes a row too, but is answered in a moment.
+        # A recent offer freezes a row, too, but is soon answered.
         overdue = sum(seconds > _UNANSWERED for seconds in waiting.values())
         is_stuck = overdue >= len(self._protocol.state.nodes)
         for neighbor in self._protocol.present:
@@ -400,7 +400,7 @@ class ExchangeReporter:
                 kind = ("no answer", neighbor, cause, meaning)
                 problems.append(Problem(f"{said}{meaning}. {advice}", kind))
             elif neighbor in self._versions:
-                continue  # it is there, and the version is what to look at
+                continue  # it is there, and its version is the problem
             elif since > (_UNANSWERED if neighbor in self._protocol.away else never):
                 said = f"'{name}' is away, and was not heard of for {since:.0f} s ({cause}): "
                 meaning = self._going_on(neighbor, is_stuck)
@@ -424,7 +424,7 @@ class ExchangeReporter:
 
 
 def _last_status(parts: Assembly) -> Status | None:
-    """Return what was told in this generation before a restart: for display, it may be lost."""
+    """Return the last status in this generation before a restart: for display, it may be lost."""
     now = parts.identity.id, generation_ordinal(parts.state.generation)
     with contextlib.suppress(InputError):
         status = read_status(parts.home.status)

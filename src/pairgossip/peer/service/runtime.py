@@ -18,20 +18,20 @@ from pairgossip.peer.protocol.messages import Rows, encode
 from pairgossip.peer.protocol.state import Action, Answered, RepeatLater, Save, Send
 
 _FIRST_WAIT = 0.2
-"""Seconds until an unanswered message is repeated, at least."""
+"""Least time in seconds until an unanswered message is repeated."""
 _LONGEST_WAIT = 30.0
-"""Seconds between repetitions, at most."""
-_DRAWN_AGAIN = 5.0
-"""How many times sooner than usual the clock rings after a neighbor was busy."""
+"""Largest time in seconds between repetitions."""
+_BUSY_FACTOR = 5.0
+"""Factor on the rate of the clock after a neighbor was busy."""
 _WAIT_PER_ROUND_TRIP = 4.0
-"""How many round trips to wait before an offer is repeated; the wait then doubles each time."""
+"""Time in round trips before an offer is repeated; the wait then doubles each time."""
 
 
 class Journal(Protocol):
     """Durable memory."""
 
     def save(self, change: Save) -> None:
-        """Write a change down, in one transaction; raise if that fails."""
+        """Save a change in one transaction; raise if that fails."""
 
 
 class Link(Protocol):
@@ -42,7 +42,7 @@ class Link(Protocol):
 
 
 @dataclass
-class _Asked:
+class _OpenOffer:
     """An offer that waits for its answer."""
 
     at: float
@@ -62,12 +62,12 @@ class ExchangeRuntime:
     link: Link
     chance: random.Random
     rate: float
-    """Rings per second and link of weight 1; each of its sides rings half as often."""
+    """The rate of rings per second and link of weight 1; each of its sides rings half as often."""
     is_ringing: bool = True
     rings_at: float = math.inf
     _weight: float = 0.0
-    """The weights of the links for which the clock was wound."""
-    _asked: dict[str, _Asked] = field(default_factory=dict)
+    """The sum of the weights of the links for which the clock was set."""
+    _asked: dict[str, _OpenOffer] = field(default_factory=dict)
     _greets_again_at: dict[str, float] = field(default_factory=dict)
     _round_trips: dict[str, float] = field(default_factory=dict)
     _has_failed: bool = field(default=False, init=False)
@@ -78,22 +78,22 @@ class ExchangeRuntime:
         self._carry_out(self.protocol.start(), now)
 
     def received(self, sender: str, frame: bytes, now: float) -> None:
-        """Take a frame from a neighbor."""
-        asked, was_away = self.protocol.state.pending.get(sender), sender in self.protocol.away
+        """Handle a frame from a neighbor."""
+        offer, was_away = self.protocol.state.pending.get(sender), sender in self.protocol.away
         self._carry_out(self.protocol.receive(sender, frame), now)
-        if was_away and asked is not None and self.protocol.state.pending.get(sender) == asked:
+        if was_away and offer is not None and self.protocol.state.pending.get(sender) == offer:
             self._asked[sender].repeats_at = now  # it is back: no need to wait any longer
         self._update_timers(now)
 
     def due(self) -> float:
-        """When `advance` is to be called next."""
-        if not self._asked:  # as nearly always
+        """Return the time at which `advance` is to be called next."""
+        if not self._asked:  # the usual case
             return self.rings_at
-        return min([self.rings_at, *(asked.repeats_at for asked in self._asked.values())])
+        return min([self.rings_at, *(offer.repeats_at for offer in self._asked.values())])
 
     def advance(self, now: float) -> None:
-        """Do what is due: repeat offers, ring."""
-        for to in [to for to, asked in self._asked.items() if now >= asked.repeats_at]:
+        """Repeat overdue offers, and ring if it is time."""
+        for to in [to for to, offer in self._asked.items() if now >= offer.repeats_at]:
             self._carry_out(self.protocol.repeat(to), now)
         if now >= self.rings_at:
             self._wind_clock(now)
@@ -120,7 +120,7 @@ class ExchangeRuntime:
 
     def waiting(self, now: float) -> dict[str, float]:
         """Return how many seconds each neighbor has left an offer unanswered."""
-        return {to: now - asked.at for to, asked in self._asked.items()}
+        return {to: now - offer.at for to, offer in self._asked.items()}
 
     def evict(self, members: Sequence[str], now: float) -> None:
         """Begin a new generation without these members."""
@@ -128,15 +128,15 @@ class ExchangeRuntime:
         self._update_timers(now)
 
     def grow(self, own: Rows, now: float) -> None:
-        """Begin a new generation in which this peer has more rows: all of them are given."""
+        """Begin a new generation in which this peer has more rows; ``own`` are all of them."""
         self._carry_out(self.protocol.grow(own), now)
         self._update_timers(now)
 
     def finish(self, now: float) -> None:
         """Stop ringing, and repeat offers at once: the neighbors may be about to stop as well."""
         self.stop_ringing()
-        for asked in self._asked.values():
-            asked.repeats_at = now
+        for offer in self._asked.values():
+            offer.repeats_at = now
 
     @property
     def in_flight(self) -> set[str]:
@@ -144,21 +144,21 @@ class ExchangeRuntime:
         return self.protocol.state.pending.keys() - self.protocol.away
 
     def stop_ringing(self) -> None:
-        """Begin no exchange any more; answer still, and finish those in flight."""
+        """Begin no more exchanges; still answer, and finish those in flight."""
         self.is_ringing = False
         self.rings_at = math.inf
         self.protocol.greeted.clear()
 
     def _update_timers(self, now: float) -> None:
-        """Forget offers that are answered, and let the clock follow the links to neighbors."""
+        """Forget answered offers, and set the clock anew if the links have changed."""
         pending = self.protocol.state.pending
         if self._asked.keys() - pending.keys():
-            self._asked = {to: asked for to, asked in self._asked.items() if to in pending}
+            self._asked = {to: offer for to, offer in self._asked.items() if to in pending}
         if sum(self._link_weights()) != self._weight:
             self._wind_clock(now)
 
     def _wind_clock(self, now: float) -> None:
-        """Draw when it rings next; each link has its rate, however many there are."""
+        """Draw the time of the next ring; each link has its own rate."""
         self._weight = sum(self._link_weights())
         self.rings_at = math.inf
         if self.is_ringing and self._weight:
@@ -166,13 +166,13 @@ class ExchangeRuntime:
             self.rings_at = now + self.chance.expovariate(1.0 / mean)
 
     def _draw_again(self, now: float) -> None:
-        """Ring soon, for the ring that met a busy neighbor."""
+        """Ring soon, in place of the ring that met a busy neighbor."""
         if self.is_ringing and self._weight:
-            soon = self.chance.expovariate(_DRAWN_AGAIN * self.rate * self._weight)
+            soon = self.chance.expovariate(_BUSY_FACTOR * self.rate * self._weight)
             self.rings_at = min(self.rings_at, now + soon)
 
     def _carry_out(self, actions: list[Action], now: float) -> None:
-        if self._has_failed:  # what is in memory was never written down: tell nobody of it
+        if self._has_failed:  # memory holds an unsaved state, which nobody may learn
             raise BrokenInvariant("the state could not be saved; only the saved one may go on")
         for action in actions:
             if isinstance(action, Save):
@@ -190,20 +190,20 @@ class ExchangeRuntime:
             if action.is_busy:
                 self._draw_again(now)
             return
-        asked = self._asked.setdefault(action.to, _Asked(at=now))
-        wait = _WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**asked.repeats
-        asked.repeats = min(asked.repeats + 1, 20)
+        offer = self._asked.setdefault(action.to, _OpenOffer(at=now))
+        wait = _WAIT_PER_ROUND_TRIP * self._round_trip(action.to) * 2**offer.repeats
+        offer.repeats = min(offer.repeats + 1, 20)
         # Chance keeps peers that lost the same link from asking in step.
-        asked.repeats_at = now + min(wait, _LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
+        offer.repeats_at = now + min(wait, _LONGEST_WAIT) * self.chance.uniform(0.75, 1.25)
 
     def _round_trip(self, neighbor: str) -> float:
         return self._round_trips.get(neighbor, _FIRST_WAIT / _WAIT_PER_ROUND_TRIP)
 
     def _learn_round_trip(self, neighbor: str, now: float) -> None:
-        asked, usual = self._asked.pop(neighbor), self._round_trip(neighbor)
-        taken = max(now - asked.at, 1e-4)
-        if asked.repeats <= 1:
+        offer, usual = self._asked.pop(neighbor), self._round_trip(neighbor)
+        taken = max(now - offer.at, 1e-4)
+        if offer.repeats <= 1:
             usual += (taken - usual) / 8
-        else:  # nobody knows which one was answered: the way may be longer than was thought
+        else:  # it is unknown which one was answered: the round trip may be longer
             usual = min(2 * usual, taken)
         self._round_trips[neighbor] = usual

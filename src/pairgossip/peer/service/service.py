@@ -1,7 +1,7 @@
 """A peer as a process, which exchanges with its neighbors until it is stopped.
 
 One thread does everything but the network's own work, so nothing here needs a lock: frames wait in
-an inbox, and the peer's clock tells how long to wait for them.
+an inbox, and the peer's clock limits the time to wait for them.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from pairgossip.peer.storage.folder import (
 from pairgossip.peer.storage.growth import finish_interrupted_growth, take_up_rows
 
 _TICK = 1.0
-"""Seconds between two ticks, for requests, status and log."""
+"""Time in seconds between two ticks, for requests, status and log."""
 _LINGER = 0.5
-"""Seconds a stopping peer still answers: neighbors that stop too may have asked just before."""
+"""Time in seconds for which a stopping peer still answers neighbors that stop, too."""
 _PATIENCE = 5.0
-"""Seconds a stopping peer waits for the answers to its last offers."""
+"""Largest time in seconds for which a stopping peer waits for answers to its last offers."""
 
 
 class _Network(Link, Protocol):
-    """A link with what the service uses of it, as in `ZenohLink`."""
+    """A link with all that the service uses, as `ZenohLink`."""
 
     def counts(self) -> Mapping[Event, int]: ...
     def connected(self) -> set[str]: ...
@@ -70,7 +70,7 @@ class _Unfit(Exception):
 def run_peer(home: Home, *, patience: float = _PATIENCE) -> int:
     """Run the peer in a folder until SIGTERM or SIGINT; return the exit code.
 
-    What is wrong from the start raises `InputError`; what goes wrong later is logged.
+    Errors at the start raise `InputError`; later ones are logged.
     """
     raise_descriptor_limit()
     with home.lock():
@@ -136,7 +136,7 @@ class PeerService:
         self._network.close()
 
     def stop(self) -> None:
-        """Ask the loop to end; may be called from a handler of signals. Twice: at once."""
+        """Ask the loop to end, at once if called twice; a handler of signals may call this."""
         self._stops += 1
         self._inbox.wake()
 
@@ -170,7 +170,7 @@ class PeerService:
         return 0
 
     def _turn(self, until: float = float("inf")) -> None:
-        """Handle what comes first, a frame or the peer's own clock."""
+        """Handle the next event, a frame or a ring of the peer's own clock."""
         due = min(self._runtime.due(), self._tick_at, until)
         received = self._inbox.get(due - time.monotonic())
         now = time.monotonic()
@@ -193,7 +193,7 @@ class PeerService:
             self._report()
 
     def _finish(self) -> None:
-        """Go on answering, and wait for answers; what else is open goes on after a restart."""
+        """Go on answering, and wait for answers; open offers continue after a restart."""
         now = time.monotonic()
         self._runtime.finish(now)
         lingers, end = now + min(_LINGER, self._patience), now + self._patience
@@ -209,7 +209,7 @@ class PeerService:
         """Open a session without neighbors that were evicted or whose certificates have expired."""
         allowed = _admitted(self._parts, self._protocol.state)
         if allowed != self._next_admitted:
-            self._next_admitted = allowed  # at the next tick: until then they may hear of it
+            self._next_admitted = allowed  # at the next tick: they may learn of it before
         elif allowed != self._admitted:
             self._network.reopen(allowed)
             self._admitted = allowed
@@ -230,7 +230,7 @@ class PeerService:
             (self._parts.home.evictions / member).unlink(missing_ok=True)
 
     def _grow(self, now: float) -> None:
-        """Take up rows that were added since the last tick."""
+        """Use rows that were added since the last tick."""
         before = self._protocol.context.own
         with take_up_rows(self._parts.home, before) as rows:
             if rows is not None:

@@ -1,4 +1,4 @@
-"""What a peer shows to whoever reads its metrics: numbers, and no names but those of neighbors.
+"""The numbers of a peer for readers of its metrics, with no names but those of neighbors.
 
 One structure is served twice: as ``/status.json``, which other commands of this package read, and
 as metrics for Prometheus, which follow from its fields and their types.
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.status import Status
 
 Ends: TypeAlias = tuple[float, float]
-"""Two numbers between which something lies; two metrics, ``_low`` and ``_high``."""
+"""The ends of an interval, which become two metrics, ``_low`` and ``_high``."""
 
 
 def says(text: str, label: str = "", *, counts: bool = False) -> msgspec.Meta:
-    """Return what a metric is, the label by which there are several, and whether it only grows."""
+    """Return the help text of a metric, the label of its samples, and whether it only grows."""
     return msgspec.Meta(description=text, extra={"label": label, "counts": counts})
 
 
@@ -35,7 +35,7 @@ class ShownNeighbor(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A peer in numbers; None where a number is not known."""
+    """A peer in numbers; None for an unknown number."""
 
     events: Annotated[
         dict[str, int], says("What has happened since the peer started.", "event", counts=True)
@@ -69,7 +69,7 @@ class Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def errors(self) -> Errors:
-        """How sure the estimate is."""
+        """The errors of the estimate."""
         return Errors(**{name: getattr(self, name) for name in Errors.__struct_fields__})
 
 
@@ -78,27 +78,27 @@ class Sample(NamedTuple):
 
     name: str
     says: str
-    """What all numbers of this name are."""
+    """The help text of all numbers of this name."""
     counts: bool
     """Whether they only grow."""
     labels: dict[str, str]
     value: float
 
     def of(self, kind: str, name: str) -> Sample:
-        """Return the same number as one of a thing with a name, such as a neighbor's."""
+        """Return the number as that of a named part, such as a neighbor."""
         return self._replace(name=f"{kind}_{self.name}", labels={kind: name})
 
 
 def list_samples(shown: msgspec.Struct) -> Iterator[Sample]:
-    """Yield the numbers of a peer; a name's follow one another."""
+    """Yield the numbers of a peer, those of the same name in a row."""
     yield from _read_fields(shown)
     for kind, part in msgspec.structs.asdict(shown).items():
         if isinstance(part, msgspec.Struct):
             yield from _read_fields(part)
         elif isinstance(part, dict):
             named = [(who, one) for who, one in part.items() if isinstance(one, msgspec.Struct)]
-            found = [sample.of(kind, who) for who, one in named for sample in _read_fields(one)]
-            yield from sorted(found, key=lambda sample: sample.name)
+            samples = [sample.of(kind, who) for who, one in named for sample in _read_fields(one)]
+            yield from sorted(samples, key=lambda sample: sample.name)
 
 
 def _read_fields(part: msgspec.Struct) -> Iterator[Sample]:
@@ -111,7 +111,7 @@ def _read_fields(part: msgspec.Struct) -> Iterator[Sample]:
 
 
 def _split(label: str, value: Any) -> Iterator[tuple[str, dict[str, str], float]]:
-    """Yield the numbers of a field, each with what its name ends with, and its labels."""
+    """Yield the numbers of a field, each with the suffix of its name and with its labels."""
     match value:
         case None | "":
             return
@@ -129,7 +129,7 @@ def _split(label: str, value: Any) -> Iterator[tuple[str, dict[str, str], float]
 
 
 def show(status: Status) -> Shown:
-    """Return what is shown of a peer's status."""
+    """Return the numbers of a peer's status."""
     return Shown(
         events=status.counts,
         refused=status.refused,

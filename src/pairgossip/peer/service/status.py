@@ -1,4 +1,4 @@
-"""The view of a peer from outside: its estimate, and whose records that has met."""
+"""The status of a peer for readers outside: its estimate, and the members it has met."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 _LARGEST_STATUS = 8 << 20
-"""Bytes of the status file; a longer one is refused."""
+"""Largest number of bytes of the status file; a longer one is refused."""
 _LARGEST_ENDED = 1 << 26
-"""Bytes of the file of ended generations; a longer one is refused."""
+"""Largest number of bytes of the file of ended generations; a longer one is refused."""
 _MOST_ENDED = 32
-"""Generations of which the results are kept."""
+"""Largest number of ended generations that are kept; beyond it the oldest is dropped."""
 
 
 class Problem(NamedTuple):
@@ -34,12 +34,12 @@ class Problem(NamedTuple):
 
     sentence: str
     kind: tuple[str, ...] = ()
-    """The part that stays while a number or a time in the sentence changes; empty for a sentence
-    without such a part."""
+    """The part that stays the same while numbers in the sentence change; empty if all of it stays.
+    """
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Equal for two problems that are the same one."""
+        """The key by which reports recognize a problem."""
         return self.kind or (self.sentence,)
 
 
@@ -50,77 +50,77 @@ class NeighborStatus(msgspec.Struct, frozen=True):
     """Whether it has said, since this peer started, that it runs the same specification."""
     connected: bool
     heard: float | None
-    """Seconds since its last frame; None if there was none since this peer started."""
+    """The time in seconds since its last frame; None if none came since this peer started."""
     address: str | None
     evicted: bool = False
     other_version: int | None = None
     """The version that it speaks, if that is not this peer's."""
     away: bool = False
-    """Whether its connection is gone or it does not answer: it is offered nothing meanwhile."""
+    """Whether its connection is gone or it does not answer, so that it is offered nothing."""
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """Whose records this peer has met in this generation."""
+    """The members whose records this peer has met in this generation."""
 
     members: int
-    """Members of which at least one record has passed by; this peer is one of them."""
+    """The number of members of which a record has passed by, this peer included."""
     of_members: int
     of_rows: int
-    """Rows of all members that take part; how many of them have passed by is not counted."""
+    """The number of rows of all members that take part, whether they have passed by or not."""
 
 
 class Ended(Errors, frozen=True):
     """A peer's estimate when a generation ended."""
 
     generation: int
-    """The first is 1."""
+    """The number of the generation, counted from 1."""
     estimate: tuple[float, ...]
     exchanges: int
     covers: Coverage
     evicted: tuple[str, ...]
-    """Whose rows were not in it, as in `Status`."""
+    """The members whose rows were not in it, as in `Status`."""
     at: float
-    """When it ended, by the clock of this machine."""
+    """The time at which it ended, by the clock of this machine."""
 
 
 class Status(Errors, frozen=True):
-    """Everything shown of a peer; wall-clock times are for display only."""
+    """All that a peer shows of itself; wall-clock times are for display only."""
 
     name: str
     id: str
     measure: str
-    """The kernel, or the loss, by name."""
+    """The name of the kernel or the loss."""
     generation: int
-    """The first is 1."""
+    """The number of the generation, counted from 1."""
     evicted: tuple[str, ...]
-    """Names, or ids of those whose names are not known."""
+    """The names of evicted members, or their ids if the names are unknown."""
     exchanges: int
-    """In this generation."""
+    """The number of exchanges in this generation."""
     estimate: tuple[float, ...] | None
     """The statistic as the only entry, or a model's parameters; None before the first exchange."""
     covers: Coverage
     staleness: float | None
-    """Seconds since the last exchange; None if there was none since the peer started."""
+    """The time in seconds since the last exchange; None without one since the peer started."""
     pending: int
-    """How many offers wait for their answers, each with a row."""
+    """The number of offers that wait for their answers, each with a row."""
     neighbors: dict[str, NeighborStatus]
     counts: dict[str, int]
-    """Events since the peer started, by name."""
+    """The number of events since the peer started, by name."""
     refused: dict[str, int] = msgspec.field(default_factory=dict)
-    """Those of them in which something that was received was refused."""
+    """The number of those events in which a message was refused."""
     problems: tuple[str, ...] = ()
     pid: int | None = None
-    """None when made from the disk of a peer that does not run."""
+    """The number of its process; None if the status was made from the disk."""
     started: float | None = None
     updated: float = 0.0
     heard_of: tuple[str, ...] = ()
     """The ids behind ``covers``, so that a restart does not forget them."""
     stopped: bool = False
-    """Whether the peer has ended as it was asked to."""
+    """Whether the peer has stopped on request."""
     done: bool = False
-    """Whether the specification's error or exchanges are reached; running on is allowed."""
+    """Whether the specification's error or exchanges are reached; the peer may still run on."""
     spread: float | None = None
-    """How much an exchange changes a node's mass, in parts of it."""
+    """The relative change of a node's mass in an exchange."""
     masses: MassHistory | None = None
     """The history behind the gossip error, so that a restart does not forget it."""
     privacy: str | None = None
@@ -130,11 +130,11 @@ class Status(Errors, frozen=True):
 
     @property
     def is_ready(self) -> bool:
-        """Whether some neighbor has agreed."""
+        """Whether any neighbor has agreed."""
         return any(one.agreed for one in self.neighbors.values())
 
     def show(self) -> Shown:
-        """Return what is shown of it where metrics are read."""
+        """Return the numbers for readers of metrics."""
         from pairgossip.peer.service.shown import show
 
         return show(self)
@@ -148,7 +148,7 @@ def estimate_of(context: PeerContext, state: State) -> tuple[float, ...] | None:
 
 
 def follow(context: Context, state: State, before: Status | None) -> Uncertainty:
-    """Judge a peer by its masses from now on, and by those that its last status has kept."""
+    """Follow a peer's masses from now on, continuing the history in its last status."""
     masses, met = (None, ()) if before is None else (before.masses, before.heard_of)
     return Uncertainty(context.rule, state, rows_of_others(context), masses, met)
 
@@ -168,7 +168,7 @@ def status_of(
     met: Collection[str] = (),
     **more: Any,
 ) -> Status:
-    """Describe a peer by its durable state, and by what else is known if it runs."""
+    """Describe a peer by its durable state, and by more facts if it runs."""
     heard_of = tuple(sorted({*met, *(node.record.origin for node in state.nodes)}))
     facts = {
         "exchanges": state.exchanges,
@@ -197,7 +197,7 @@ def status_of(
 
 
 def ended_generation(status: Status) -> Ended | None:
-    """Return what to keep of a generation that ends with this status; None if it found nothing."""
+    """Return the record of a generation that ends with this status; None without an estimate."""
     if status.estimate is None:
         return None
     return Ended(
@@ -212,16 +212,16 @@ def ended_generation(status: Status) -> Ended | None:
 
 
 def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
-    """Add what a generation has found to the file, on the disk before this returns."""
+    """Add the record of a generation to the file, durably, and return all records in it."""
     kept = (*read_ended(path, ended.generation), ended)[-_MOST_ENDED:]
     files.replace(path, msgspec.json.encode(kept) + b"\n")
     return kept
 
 
 def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
-    """Return what the generations before this one had found.
+    """Return the records of the generations before this one.
 
-    A crash before a generation began can leave what the present one had found until then.
+    A crash before a generation began can leave a record of the present one, which is left out.
     """
     if not path.exists():
         return ()
@@ -233,12 +233,12 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
 
 
 def write_status(path: Path, status: Status) -> None:
-    """Replace the file at once; a failure leaves the one before, and raises `InputError`."""
+    """Replace the file atomically; a failure leaves the old one, and raises `InputError`."""
     files.replace(path, msgspec.json.encode(status), durable=False)
 
 
 def read_status(path: Path) -> Status | None:
-    """Return the status last written, None if there is none."""
+    """Return the last status that was written; None if there is none."""
     if not path.exists():
         return None
     return files.read_struct(path, _LARGEST_STATUS, Status, "a peer's status: remove it")

@@ -1,4 +1,4 @@
-"""How a process that runs a peer is asked to end, and how it says why it has ended."""
+"""The signals that stop the process of a peer, and its exit codes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import signal
 from collections.abc import Callable, Iterator
 
 EXIT_FAILED = 1
-"""Something must be repaired; then the peer goes on where it was."""
+"""The exit code after a failure that must be repaired; then the peer continues."""
 EXIT_UNFIT = 3
-"""This identity cannot go on; starting it again does not help."""
+"""The exit code of an identity that cannot go on; another start does not help."""
 
 
 @contextlib.contextmanager
