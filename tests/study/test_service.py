@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -24,8 +25,10 @@ from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
 from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
-from pairgossip.study.protocol.records import Batch, Card, decode
+from pairgossip.study.protocol.records import NO_DIGEST, Batch, Card, decode
 from pairgossip.study.protocol.site import Reserved
+from pairgossip.study.rows import traveling
+from pairgossip.study.rows.traveling import TravelingRows
 from pairgossip.study.service import links as links_module
 from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
@@ -400,6 +403,51 @@ def test_rows_are_added_once_though_the_peer_is_killed_before_its_answer(
         reply = operator.carry_out("a-request", Add(source), parts.keep)
         assert reply.is_done and [one.rows for one in parts.site.batches] == [200, 200]
         parts.close()
+
+
+def test_what_was_accepted_of_added_rows_holds_though_the_peer_is_killed(
+    homes: list[StudyHome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise MemoryError
+
+    request = Add(str(write_rows(tmp_path / "more.csv", 17)), totals_visible=True)
+    for is_killed in (True, False):
+        parts = StudyParts(homes[0])
+        operator = Operator(parts.study, parts.site, parts.journal)
+        operator.announce(parts.keep)  # as at every start
+        if is_killed:
+            monkeypatch.setattr(Operator, "_announce", die)
+            with pytest.raises(MemoryError):
+                operator.carry_out("a-request", request, parts.keep)
+            monkeypatch.undo()
+        else:
+            operator.carry_out("a-request", request, parts.keep)
+        records = list(map(decode, parts.journal.records_of(NO_DIGEST)))
+        announced = [one for one in records if isinstance(one, Batch) and one.number == 2]
+        assert any(one.totals_visible for one in announced) == (not is_killed)
+        assert len(parts.site.batches) == 2
+        parts.close()
+
+
+def test_rows_that_travel_stop_for_a_full_disk_like_the_peer(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise InputError("The disk is full.")
+
+    parts, closed = StudyParts(homes[0]), list[bool]()
+    rows = TravelingRows(parts, lambda to, frame: None, lambda sentence: None)
+    rows._running[b"q"] = SimpleNamespace(  # type: ignore[assignment]
+        journey=SimpleNamespace(name=b"q", estimate=None, has_enough=False),
+        look=lambda: None,
+        should_stop=lambda: False,
+        close=lambda: closed.append(True),
+    )
+    monkeypatch.setattr(traveling, "keep_estimate", fail)
+    rows.close()
+    assert closed == [True]
+    parts.close()
 
 
 def test_a_full_disk_is_something_to_be_repaired(

@@ -22,6 +22,7 @@ from pairgossip.study.protocol.records import (
     encode,
 )
 from pairgossip.study.protocol.site import Kept, Save
+from pairgossip.study.rows.exchanging import _read_seen
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.storage import disclosures as records
 from pairgossip.study.storage import journal as journals
@@ -170,3 +171,13 @@ def test_a_site_that_is_killed_at_any_point_goes_on(
         assert answer is not None and lone.site.answers.read(answer)
         lone.journal.close()
     assert 25 < at < 199
+
+
+@pytest.mark.parametrize("content", [b"", b'{"masses":', None])
+def test_facts_about_the_way_that_a_loss_of_power_has_torn_are_forgotten(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    """They are not on the disk at once: the exchange goes on without them."""
+    if content is not None:
+        (tmp_path / "seen.json").write_bytes(content)
+    assert _read_seen(tmp_path) is None

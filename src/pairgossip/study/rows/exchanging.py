@@ -12,6 +12,7 @@ earlier offers would be made twice. In the end it is overwritten and removed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
@@ -248,6 +249,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _read_seen(folder: Path) -> _Seen | None:
-    if not (folder / _SEEN).exists():
-        return None
-    return files.read_struct(folder / _SEEN, _LARGEST_SEEN, _Seen, "what was seen: remove it")
+    """Return the facts about the way; None if there are none, or a loss of power has torn them."""
+    with contextlib.suppress(InputError):
+        return files.read_struct(folder / _SEEN, _LARGEST_SEEN, _Seen, "what was seen")
+    return None

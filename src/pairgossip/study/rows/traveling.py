@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -171,6 +172,7 @@ class TravelingRows:
     def close(self) -> None:
         """Release all states; they stay, and continue after the next start."""
         for one in self._running.values():
-            self._keep(one.journey, one)
+            with contextlib.suppress(InputError, OSError):  # the disk may have failed
+                self._keep(one.journey, one)
             one.close()
         self._running.clear()

@@ -25,7 +25,7 @@ from pairgossip.study.service.requests import (
     TryOut,
     Withdraw,
 )
-from pairgossip.study.site.layouts import rows_travel
+from pairgossip.study.site.layouts import rows_travel, rule_of
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.site.words import digest_words
 from pairgossip.study.storage.journal import StudyJournal
@@ -107,7 +107,7 @@ class Operator:
         here = self._study.members
         if here is None:
             raise InputError("No list of members is signed by all yet: nobody can be asked.")
-        whole = fill_in(text, max(card.least_cell for card in here.members))
+        whole = fill_in(text, rule_of(here))
         reads, adds = self._site.choose_reads(whole, here.ids, is_fresh=is_fresh)
         return Question(
             member=self._site.identity.id,
@@ -157,8 +157,8 @@ class Operator:
 
     def _announce(self, batch: Batch, is_visible: bool, act: CarryOut) -> None:
         commitment = commit(self._site.identity, "batch", batch.number, batch.digest)
-        told = batch.number, batch.told_rows, commitment
-        act(self._study.announce(*told, totals_visible=is_visible))
+        known = batch.number, batch.told_rows, commitment
+        act(self._study.announce(*known, totals_visible=is_visible))
 
     def forget(self, key: str) -> None:
         """Let the next save erase the note of a request that is answered."""
@@ -196,17 +196,19 @@ class Operator:
 
     def _add(self, key: str, source: Path, totals_visible: bool, act: CarryOut) -> Reply:
         """Freeze rows, and note in the same transaction that this request has done so."""
-        if key in self._asked:  # the peer was killed before it answered; rows must not come twice
-            return Reply("Added these rows, for questions from now on.")
         said: list[str] = []
 
         def note(sentences: list[str]) -> None:
             said.extend(sentences)
             if key:
-                self._journal.stage(_ROOM, key, b"")
-                self._asked[key] = b""
+                self._asked[key] = str(len(self._site.batches) + 1).encode()
+                self._journal.stage(_ROOM, key, self._asked[key])
 
-        batch = self._site.add(source, note)
+        if key in self._asked:  # the peer was killed before it answered; rows must not come twice
+            number = int(self._asked[key])
+            batch = next(one for one in self._site.batches if one.number == number)
+        else:
+            batch = self._site.add(source, note)
         self._announce(batch, totals_visible, act)
         self._journal.flush()
         rows = format_count(batch.rows, "row")
