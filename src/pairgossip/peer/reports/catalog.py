@@ -27,25 +27,25 @@ def find_report(name: str) -> Report:
 
 
 def read_report(summary: Summary, spec: Spec, sites: int) -> ReportReading | None:
-    """Return what the report of a specification says of the counts of so many sites.
+    """Return the reading of a specification's report from the counts of a number of sites.
 
-    None if it asks for none.
+    None if the specification has no report.
     """
     if spec.report is None:
         return None
     try:
         return find_report(spec.report).read(summary, spec, sites)
-    except InputError as problem:  # there may be one class only
+    except InputError as problem:  # such as counts of one class only
         return RefusedReading(str(problem))
 
 
 def has_statistic(spec: Spec) -> bool:
-    """Return whether members state the statistic of the kernel."""
+    """Return whether members state the statistic of the kernel, which some reports lack."""
     return spec.report is None or find_report(spec.report).has_statistic
 
 
 def name_kernel(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the table of a specification with the kernel that its report implies."""
+    """Return the table of a specification, with the kernel of its report if it names no measure."""
     name = table.get("report")
     if name is None:
         return table
@@ -58,11 +58,11 @@ def name_kernel(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_report(spec: Spec) -> None:
-    """Refuse what a report cannot be read by, and its keys where there is none that takes them."""
-    taken = () if spec.report is None else find_report(spec.report).keys
+    """Refuse a specification that does not fit its report, and keys for other reports."""
+    allowed = () if spec.report is None else find_report(spec.report).keys
     for report in REPORTS.values():
         for key in report.keys:
-            if key not in taken and getattr(spec, key) is not None:
+            if key not in allowed and getattr(spec, key) is not None:
                 raise InputError(
                     f'{key} is for report = "{report.name}": remove it, or ask for that report.'
                 )
@@ -70,9 +70,9 @@ def check_report(spec: Spec) -> None:
         return
     report = find_report(spec.report)
     if spec.kernel not in report.kernels:
-        known = join_names([f"'{name}'" for name in report.kernels], "or")
+        kernels = join_names([f"'{name}'" for name in report.kernels], "or")
         raise InputError(
-            f"report '{report.name}' is read from the counts of kernel {known}, not of "
+            f"report '{report.name}' is read from the counts of kernel {kernels}, not of "
             f"'{spec.kernel}': leave kernel out, or report."
         )
     report.check(spec)

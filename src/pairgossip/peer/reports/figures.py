@@ -1,4 +1,4 @@
-"""The figures of a report in its file: numbers that any machine writes alike, and compares."""
+"""The figures of a report in its file, which all machines write and compare alike."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from numbers import Integral, Real
 from typing import Any
 
 _DIGITS = 12
-"""Significant digits of a figure; machines may differ in later ones."""
+"""Number of significant digits of a figure; machines may differ in later ones."""
 _TOLERANCE = 1e-8
-"""Largest relative difference of a figure that was computed by two machines."""
+"""Largest relative difference of a figure on two machines; a larger one is an error."""
 _LEAST = 1e-11
-"""Largest absolute difference of the same."""
+"""Largest absolute difference of a figure near 0 on two machines; a larger one is an error."""
 Place = tuple[str, ...]
-"""Where a figure stands."""
+"""The place of a figure: the names and numbers that lead to it."""
 
 
 def plain_figures(figures: Any) -> Any:
-    """Return figures as JSON has them: rounded, with null for NaN and a word for infinity."""
+    """Return figures for JSON: rounded, with None for NaN and a word for infinity."""
     if isinstance(figures, Mapping):
         return {str(name): plain_figures(one) for name, one in figures.items()}
     if hasattr(figures, "tolist"):  # of NumPy
@@ -55,14 +55,14 @@ def list_figures(figures: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]
 
 
 def find_difference(stated: Any, computed: Any) -> tuple[str, Any, Any] | None:
-    """Return the first figure that is stated otherwise than computed, and both; None if none is.
+    """Return the place of the first figure that differs, and its two values; None if all are equal.
 
-    A figure that one of them lacks is told as None there.
+    The value of a missing figure is None.
     """
-    told, found = dict(list_figures(stated)), dict(list_figures(computed))
-    for place in (*found, *told):
-        one, other = told.get(place), found.get(place)
-        if place not in told or place not in found or not _are_alike(one, other):
+    first, second = dict(list_figures(stated)), dict(list_figures(computed))
+    for place in (*second, *first):
+        one, other = first.get(place), second.get(place)
+        if place not in first or place not in second or not _are_alike(one, other):
             return ".".join(place), one, other
     return None
 

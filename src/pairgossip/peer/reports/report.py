@@ -1,4 +1,4 @@
-"""A kind of report: which counts it asks members for, and what it reads from them."""
+"""Kinds of reports: the counts that they take, and their readings."""
 
 from __future__ import annotations
 
@@ -16,65 +16,65 @@ if TYPE_CHECKING:
 
 
 class ReportReading(Protocol):
-    """What a report says of one table of counts."""
+    """The reading of a report from one table of counts."""
 
     def parts(self) -> Iterable[Part]:
-        """Return what stands on the page."""
+        """Return the parts of the page."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every figure that stands on the page, by name."""
+        """Return all figures on the page, by name."""
 
 
 class RefusedReading(NamedTuple):
-    """The sentence that says why counts tell no report."""
+    """The reason why there is no report of these counts."""
 
     reason: str
 
     def parts(self) -> Iterable[Part]:
-        """Return the sentence as a paragraph."""
+        """Return the reason as a paragraph."""
         from pairgossip.pages.parts import Paragraph
 
         return [Paragraph(f"There is no report: {self.reason}")]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the sentence, in place of figures."""
+        """Return the reason instead of figures."""
         return {"refused": self.reason}
 
 
 class Report(ABC):
-    """What a specification asks for by ``report``, beside the statistic of its kernel.
+    """A kind of report, which a specification names in ``report``.
 
-    A later one is a class like this and an entry of `REPORTS`.
+    A further kind is a subclass of this and an entry of `REPORTS`.
     """
 
     name: ClassVar[str]
     kernels: ClassVar[tuple[str, ...]]
-    """Those whose counts it is read from; the first is taken if a specification names none."""
+    """The kernels whose counts it is read from; the first is the default."""
     keys: ClassVar[tuple[str, ...]] = ()
-    """Keys of a specification that mean something to it, among those that are for reports alone."""
+    """The keys of a specification that it takes, among those for reports only."""
     has_statistic: ClassVar[bool] = True
-    """Whether the statistic of the kernel means something for these columns; else members state
-    none, and the kernel says only what is counted."""
+    """Whether the statistic of the kernel has a meaning for these columns. If not, members state
+    none, and the kernel determines only the counts."""
 
     @abstractmethod
     def title(self, spec: Spec) -> str:
-        """Return what stands above the page."""
+        """Return the title of the page."""
 
     @abstractmethod
     def check(self, spec: Spec) -> None:
-        """Raise `InputError` for a specification that it cannot be read by."""
+        """Raise `InputError` for a specification that does not fit the report."""
 
     def choose_cells(self, spec: Spec, cells: Sequence[Cells]) -> tuple[Cells, ...]:
-        """Return the cells that it wants of all columns, instead of those of the kernel."""
+        """Return the cells of all columns for the report, instead of those of the kernel."""
         return tuple(cells)
 
     @abstractmethod
     def read(self, summary: Summary, spec: Spec, sites: int) -> ReportReading:
-        """Return what the counts of so many sites say; raise `InputError` if that is too little."""
+        """Return the reading of a number of sites' counts; raise `InputError` if impossible."""
 
 
 def check_thresholds(spec: Spec) -> None:
-    """Raise `InputError` for thresholds that the first column cannot have."""
+    """Raise `InputError` for thresholds beyond the range of the first column."""
     column = spec.columns[0]
     low, high = spec.ranges[column]
     is_whole = column in (spec.whole or ())
@@ -87,7 +87,7 @@ def check_thresholds(spec: Spec) -> None:
 
 
 def end_cells(cells: Cells, spec: Spec) -> Cells:
-    """Return as many cells that end at the thresholds."""
+    """Return the same number of cells, with edges at the thresholds."""
     try:
         return cells.at(*spec.thresholds or ())
     except InputError as problem:

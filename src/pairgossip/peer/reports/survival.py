@@ -1,4 +1,4 @@
-"""The report of a time to an event: survival curves, and whether groups fail alike."""
+"""The report of a time to an event: survival curves, and a comparison of groups."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class SurvivalReport(Report):
-    """Survival curves with what is certain of them, by group, and the log-rank test.
+    """Survival curves with their certain limits, by group, and the log-rank test.
 
-    The column is the time and the label the event. Thresholds are times at which shares are told.
+    The column is the time and the label the event. Thresholds are times at which shares are read.
     """
 
     name = "survival"
@@ -26,7 +26,7 @@ class SurvivalReport(Report):
     has_statistic = False
 
     def title(self, spec: Spec) -> str:
-        """Return what stands above the page."""
+        """Return the title of the page."""
         groups = "" if spec.by is None else f", by {spec.by}"
         return f"Survival over {spec.columns[0]}{groups}"
 
@@ -48,12 +48,12 @@ class SurvivalReport(Report):
         check_thresholds(spec)
 
     def choose_cells(self, spec: Spec, cells: Sequence[Cells]) -> tuple[Cells, ...]:
-        """Return cells that end at the times at which shares are told."""
+        """Return cells with edges at the times at which shares are read."""
         (own,) = cells
         return (end_cells(own, spec),)
 
     def read(self, summary: Summary, spec: Spec, sites: int) -> ReportReading:
-        """Return what the counts say."""
+        """Return the survival curves and tests of the counts."""
         from pairgossip.survival.reading import read_survival
 
         return read_survival(

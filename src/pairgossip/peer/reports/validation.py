@@ -1,4 +1,4 @@
-"""The report of a validation: how well scores tell two classes apart, and how well they fit."""
+"""The report of a validation: the discrimination and the calibration of scores."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary import Summary
 
 _CELLS = 512
-"""Cells of probabilities: with them the AUC is known about as well as with the 256 even ones that a
-kernel has, of which few are where outcomes are rare."""
+"""Default number of cells of probabilities. The AUC is about as exact as with a kernel's 256 even
+cells; of these, few are where probabilities are small."""
 _FEWEST = 4
-"""Cells of a scale of probabilities, at least."""
+"""Least number of cells of the scale from 0 to 1."""
 _FINEST = 1 << 15
-"""The most cells of the scale from 0 to 1 of which a range has some."""
+"""Largest number of cells of the scale from 0 to 1; finer scales are not tried."""
 
 
 class ValidationReport(Report):
@@ -30,15 +30,15 @@ class ValidationReport(Report):
     keys = ("thresholds",)
 
     def title(self, spec: Spec) -> str:
-        """Return what stands above the page."""
+        """Return the title of the page."""
         return f"Validation of {spec.columns[0]}, by {spec.label}"
 
     def check(self, spec: Spec) -> None:
-        """Raise `InputError` for thresholds that scores cannot have."""
+        """Raise `InputError` for thresholds beyond the range of scores."""
         check_thresholds(spec)
 
     def choose_cells(self, spec: Spec, cells: Sequence[Cells]) -> tuple[Cells, ...]:
-        """Return cells that end at the thresholds, and suit probabilities where scores may be."""
+        """Return cells with edges at the thresholds, on a logit scale for probabilities."""
         from pairgossip.counts.cells import Whole
 
         (own,) = cells
@@ -48,7 +48,7 @@ class ValidationReport(Report):
         return (end_cells(own, spec),)
 
     def read(self, summary: Summary, spec: Spec, sites: int) -> ReportReading:
-        """Return what the counts say."""
+        """Return the validation of the counts."""
         from pairgossip.validation import validate
 
         return validate(summary, thresholds=spec.thresholds or ())
@@ -56,18 +56,18 @@ class ValidationReport(Report):
 
 @cache
 def _lay_probabilities(low: float, high: float, most: int) -> Cells:
-    """Return cells that are even in log(p / (1 - p)): so many, or no fewer than half of them.
+    """Return cells that are even in log(p / (1 - p)): at most ``most``, and more than half of that.
 
-    They are some of those from 0 to 1, whose edges are the same on every machine. A range that
-    holds hardly any has cells of equal width.
+    They belong to a scale from 0 to 1 whose edges are the same on every machine. A range with too
+    few of its edges has cells of equal width.
     """
     from pairgossip.counts.cells import Edges, Even, Logit
 
-    count, found = _FEWEST, [low, high]
+    count, best = _FEWEST, [low, high]
     while count <= _FINEST:
         edges = Logit(count=count).lay().places.tolist()
         inner = [one for one in edges if low < one < high]
         if len(inner) >= most:
             break
-        count, found = 2 * count, [low, *inner, high]
-    return Edges(found) if 2 * (len(found) - 1) > most else Even(low, high, most)
+        count, best = 2 * count, [low, *inner, high]
+    return Edges(best) if 2 * (len(best) - 1) > most else Even(low, high, most)
