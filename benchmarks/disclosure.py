@@ -358,7 +358,9 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="5 x 140 rows, one draw, one law")
     is_quick = parser.parse_args().quick
     small = [compare_by_force(*one) for one in SMALL_TABLES]
-    print(f"All tables of few rows: {sum(small):,} different reports, each told as much as known\n")
+    print(
+        f"All tables of few rows: {sum(small):,} different reports, the tightest bounds from each\n"
+    )
     sizes = {140: 1} if is_quick else SIZES
     holds = print_shares(sizes, LAWS[:1] if is_quick else LAWS)
     print_erased(sizes)

@@ -45,13 +45,13 @@ def measure(work: Callable[[], pg.Summary]) -> tuple[float, pg.Summary]:
 
 def compare(frame: pd.DataFrame, cells: pg.cells.Cells) -> tuple[float, float, float]:
     """Return the processor time of one pass, and those of the others as multiples of it."""
-    told: dict[str, Any] = {"cells": cells, "classes": [0, 1]}
-    given: dict[str, Any] = {"columns": "risk", "labels": "died", **told}
+    layout: dict[str, Any] = {"cells": cells, "classes": [0, 1]}
+    given: dict[str, Any] = {"columns": "risk", "labels": "died", **layout}
     split: Any = dd.from_pandas
     partitions = split(frame, npartitions=PARTITIONS, sort=False)
     database = duckdb.connect(config={"threads": 1})
     database.execute("CREATE TABLE admissions AS SELECT * FROM frame")
-    empty = pg.Summary.of("auc", **told)
+    empty = pg.Summary.of("auc", **layout)
     query = empty.sql("admissions", "risk", "died")
     whole, expected = measure(lambda: pg.summarize(frame, "auc", **given))
     with dask.config.set(scheduler="synchronous"):

@@ -56,7 +56,7 @@ class Second(NamedTuple):
 
     name: str
     column: str
-    tells: str
+    revealed: str
     again: str | None = None
     """The column of the second release; that of the first unless given."""
     label: str = "died"
@@ -123,7 +123,7 @@ def print_passed(sizes: Sequence[int] = SIZES, draws: int = DRAWS) -> None:
     """Print for every second release how many of several draws pass."""
     print(f"\nSecond releases in another file that pass a register; rows drawn {draws} times")
     heads = "".join(f"{f'{rows:,} rows':>24}" for rows in sizes)
-    print(f"{'':31}{heads}   what both tell together")
+    print(f"{'':31}{heads}   what both reveal together")
     print(f"{'':31}" + "".join(f"{way:>8}" for way in WAYS) * len(sizes))
     for second in SECOND:
         shown = f"{second.name:31}"
@@ -131,7 +131,7 @@ def print_passed(sizes: Sequence[int] = SIZES, draws: int = DRAWS) -> None:
             for way in WAYS:
                 passed = sum(let_pass(second, rows, seed, way) for seed in range(draws))
                 shown += f"{passed:8}"
-        print(f"{shown}   {second.tells}", flush=True)
+        print(f"{shown}   {second.revealed}", flush=True)
 
 
 def main() -> None:
