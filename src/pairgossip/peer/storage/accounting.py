@@ -1,4 +1,4 @@
-"""How what rows tell is accounted for: not at all, or as reports that are drawn once, by ledgers.
+"""The accounts of what rows reveal: none, or ledgers of reports, which are drawn once.
 
 A peer's folder has a list of the ledgers that account for its rows.
 """
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from pairgossip.peer.storage.folder import Home
     from pairgossip.peer.storage.rows import SiteRows
 
-_LARGEST_LIST = 1 << 20
-"""Bytes of the list of a peer's ledgers."""
+_LARGEST_FILE = 1 << 20
+"""Largest number of bytes of the list of a peer's ledgers; a longer one is refused."""
 
 
 @dataclass(frozen=True)
 class Accounting:
-    """Rows of which no ledger keeps account."""
+    """No account: no ledger is kept of the rows."""
 
     spec: Spec
     data: Path
     ledger: str | PathLike[str] | None = None
-    """In place of the one beside the data."""
+    """The ledger to use instead of the one next to the data."""
     budget: float | None = None
 
     keeps_ledger: ClassVar[bool] = False
 
     def open(self) -> None:
-        """Raise `InputError` where there can be no account, or none is asked for."""
+        """Raise `InputError` if there can be no account, or if options of one are in vain."""
         for option, value in (("--ledger", self.ledger), ("--budget", self.budget)):
             if value is not None:
                 raise InputError(
@@ -51,14 +51,14 @@ class Accounting:
                 )
 
     def spend(self, given: SiteRows, noted: Collection[str] | None) -> SiteRows:
-        """Account for rows; return what is contributed of them.
+        """Account for rows, and return their contribution.
 
-        ``noted`` are the ledgers that the folder of a peer knows of; None for a new peer.
+        ``noted`` are the ledgers in the list of a peer's folder; None for a new peer.
         """
         return given
 
     def note(self, home: Home) -> None:
-        """Keep in a peer's folder which ledger accounts for its rows."""
+        """Enter the ledger into the list of a peer's folder."""
 
 
 @dataclass(frozen=True)
@@ -75,24 +75,24 @@ class _ReportAccounting(Accounting):
         return ledger_beside(self.data, None if self.ledger is None else Path(self.ledger))
 
     def open(self) -> None:
-        """Raise `InputError` where there can be no ledger."""
+        """Raise `InputError` if there can be no ledger."""
         _ = self._place
 
     def spend(self, given: SiteRows, noted: Collection[str] | None) -> SiteRows:
-        """Draw what was not reported yet; return all reports, which are on the disk."""
+        """Draw the missing reports; return all of them, which are on the disk by then."""
         from pairgossip.peer.bookkeeping.ledger import refuse_renamed, refuse_without, reports_of
         from pairgossip.peer.specification.mechanism import declared, ledger_rows
 
         if noted is not None:
             refuse_without(self._place, map(Path, noted))
         observations = ledger_rows(given.rows, self.spec)
-        if self.ledger is None:  # another may know them under another name
+        if self.ledger is None:  # another ledger may have the rows under another name
             refuse_renamed(self._place, observations, self.spec.observed)
         reports = reports_of(self._place, observations, declared(self.spec), self.budget)
         return replace(given, matrix=np.array(reports, dtype=np.float64))
 
     def note(self, home: Home) -> None:
-        """Keep in a peer's folder which ledger accounts for its rows."""
+        """Enter the ledger into the list of a peer's folder."""
         ledgers = [*noted_ledgers(home), str(self._place)]
         write_json_file(home.ledgers, {"ledgers": list(dict.fromkeys(ledgers))})
 
@@ -103,14 +103,14 @@ def accounting_of(
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
 ) -> Accounting:
-    """Return how rows of a source are accounted for."""
+    """Return the accounting of the rows of a source."""
     if isinstance(spec, ReportsSpec):
         return _ReportAccounting(spec, data, ledger, budget)
     return Accounting(spec, data, ledger, budget)
 
 
 def accounts(home: Home) -> dict[str, Account | InputError]:
-    """Return what has been spent by each ledger of a peer, or why that cannot be told."""
+    """Return the account of each ledger of a peer, or the error of one that cannot be read."""
     from pairgossip.peer.bookkeeping.ledger import account_of
 
     by_path: dict[str, Account | InputError] = {}
@@ -131,4 +131,4 @@ def noted_ledgers(home: Home) -> tuple[str, ...]:
     if not home.ledgers.exists():
         return ()
     description = "a list of ledgers: remove it"
-    return files.read_struct(home.ledgers, _LARGEST_LIST, _Ledgers, description).ledgers
+    return files.read_struct(home.ledgers, _LARGEST_FILE, _Ledgers, description).ledgers

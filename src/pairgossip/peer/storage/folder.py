@@ -2,8 +2,8 @@
 
 It also holds requests of the operator to evict a member, which the peer carries out when it runs.
 A request is a file that stays until the change is on the disk, so it survives a crash, and works
-whether or not the peer runs. A peer that learns of its own eviction keeps that here too: the others
-no longer let it connect, so that after a restart nobody could tell it again.
+whether or not the peer runs. A peer that learns of its own eviction notes that here, too: the
+others no longer let it connect, so it could not learn of it again after a restart.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from pairgossip.text import parse_address
 
 DEFAULT_LISTEN = "tls/0.0.0.0:7447"
 HOME_VARIABLE = "PAIRGOSSIP_HOME"
-"""Names the peer's folder, where a command is told none."""
+"""The variable that names the peer's folder for commands without one."""
 _PREFIX = "PAIRGOSSIP_"
 _BY_ENVIRONMENT = ("listen", "metrics", "power_safe")
-"""Settings that variables may change; a peer's name stands in its certificate."""
+"""Settings that variables may change; a peer's name does not change, as its certificate has it."""
 
 
 _FORMER = frozenset((
     *("least_members", "least_rows", "least_cell", "allow", "show", "row_id", "same"),
     *("budget", "source", "batch", "relay"),
 ))  # fmt: skip
-"""Settings of sums, which earlier versions wrote into all folders: here they change nothing."""
+"""Settings of sums, which earlier versions wrote into all folders; they are ignored."""
 
 
 class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,13 +52,13 @@ class OperatorSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     listen: str = DEFAULT_LISTEN
     power_safe: bool = True
-    """Whether to wait for the disk where a loss of power could otherwise undo an exchange."""
+    """Whether to wait for the disk, so that a loss of power undoes no exchange."""
     metrics: str | None = None
-    """Where metrics are served, such as 127.0.0.1:9464; None for nowhere."""
+    """The address at which metrics are served, such as 127.0.0.1:9464; None for no metrics."""
 
 
 class Home:
-    """The folder of a peer, and where everything is in it."""
+    """The folder of a peer, and the paths of its files."""
 
     def __init__(self, folder: str | PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -78,7 +78,7 @@ class Home:
         self.evictions = self.folder / "evict"
 
     def read_settings(self) -> OperatorSettings:
-        """Read the operator's settings, or say what is wrong with them."""
+        """Read the operator's settings; raise `InputError` if they are wrong."""
         content = read_bytes(self.peer, LARGEST_TOML)
         with explain_settings(self.peer):
             table = parse_toml(content.decode())
@@ -94,7 +94,7 @@ class Home:
         return read_spec(self.spec)
 
     def read_rows(self) -> Rows:
-        """Read the copy of the peer's own rows that travel, under privacy the reports of them."""
+        """Read the copy of the peer's own rows that travel, or under privacy of their reports."""
         return read_copy(self.data, self.read_spec())
 
     def read_members(self) -> Members:
@@ -103,7 +103,7 @@ class Home:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder: only one process may run its peer, until it ends in whatever way."""
+        """Lock the folder, so that one process runs its peer; any end of it unlocks the folder."""
         with contextlib.ExitStack() as stack:
             try:
                 descriptor = stack.enter_context(files.lock(self.lock_file))
@@ -119,7 +119,7 @@ class Home:
             yield
 
     def is_running(self) -> bool:
-        """Return whether some process holds the folder."""
+        """Return whether a process has locked the folder."""
         return files.is_locked(self.lock_file)
 
     def _already_running(self) -> InputError:
@@ -152,14 +152,14 @@ def open_home(folder: str | PathLike[str]) -> Home:
 
 
 def read_any_spec(file: Path) -> Spec:
-    """Read a specification, also one that only an earlier version would run."""
+    """Read a specification, also one that only an earlier version can run."""
     content = read_bytes(file, LARGEST_TOML)
     with explain_settings(file):
         return parse_unchecked(content.decode("utf-8-sig"))
 
 
 def check_private(folder: Path) -> None:
-    """Refuse a folder that others than its owner can enter."""
+    """Raise `InputError` if others than its owner can enter a folder."""
     if stat.S_IMODE(folder.stat().st_mode) & 0o077:
         refuse_open_link("The folder", folder)
         raise InputError(f"Others can enter {folder}: run chmod 700 {folder}")
@@ -167,7 +167,7 @@ def check_private(folder: Path) -> None:
 
 @contextlib.contextmanager
 def explain_settings(place: Path | str) -> Iterator[None]:
-    """Say of settings that cannot be read where they are."""
+    """Add their place to errors of settings."""
     try:
         yield
     except UnicodeDecodeError:
@@ -193,7 +193,7 @@ def check_settings(settings: OperatorSettings) -> OperatorSettings:
 
 
 def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that variables give; refuse an unknown variable, such as a typo."""
+    """Return the settings in variables; refuse an unknown variable, such as a typo."""
     variables = {
         name.removeprefix(_PREFIX).lower(): value
         for name, value in environment.items()
@@ -210,23 +210,23 @@ def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
 def change_by_environment(
     settings: OperatorSettings, environment: Mapping[str, str]
 ) -> OperatorSettings:
-    """Let variables such as PAIRGOSSIP_LISTEN take the place of what peer.toml says."""
+    """Return settings in which variables such as PAIRGOSSIP_LISTEN replace those of peer.toml."""
     table = {**msgspec.to_builtins(settings), **read_variables(environment)}
     with explain_settings("Environment"):
         return check_settings(msgspec.convert(table, OperatorSettings, strict=False))
 
 
 class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a peer has learned that it was evicted."""
+    """The announcement by which a peer has learned of its own eviction."""
 
     by: str
     """The id of the member that announced it."""
     name: str
     learned: float
-    """Seconds since 1970, by the clock of this machine."""
+    """The time in seconds since 1970, by the clock of this machine."""
 
     def sentence(self) -> str:
-        """Say it, and what to do."""
+        """Describe the eviction, and advise what to do."""
         when = datetime.datetime.fromtimestamp(self.learned, datetime.UTC)
         return (
             f"The other members have evicted this peer: '{self.name}' announced it, which was "
@@ -236,12 +236,12 @@ class Evicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def note_eviction(home: Home, evicted: Evicted) -> None:
-    """Keep for good that this peer was evicted."""
+    """Note durably that this peer was evicted."""
     files.replace(home.evicted, msgspec.json.encode(evicted) + b"\n")
 
 
 def read_eviction(home: Home) -> Evicted | None:
-    """Return how this peer has learned that it was evicted; None if it was not."""
+    """Return the noted eviction of this peer; None if there is none."""
     if not home.evicted.exists():
         return None
     try:
@@ -254,7 +254,7 @@ def read_eviction(home: Home) -> Evicted | None:
 
 
 def find_member(members: Members, me: str, name_or_id: str) -> str:
-    """Return the id of the member called so, or say that there is none."""
+    """Return the id of a member by its name, or by the start of its id."""
     matching = [
         member.id
         for member in members.listed
@@ -269,7 +269,7 @@ def find_member(members: Members, me: str, name_or_id: str) -> str:
 
 
 def request_eviction(home: Home, member: str) -> Path:
-    """Ask for a member's eviction; return the file that goes away once it is done."""
+    """Request a member's eviction; return the file, which disappears once it is done."""
     return _write_request(home.evictions / member)
 
 
@@ -292,7 +292,7 @@ def _write_request(file: Path) -> Path:
 
 
 def _list_requests(folder: Path, is_valid: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the names of all requests in a folder; other files are ignored."""
+    """Return the names of all requests in a folder; ignore other files."""
     try:
         return tuple(sorted(filter(is_valid, os.listdir(folder))))
     except OSError:

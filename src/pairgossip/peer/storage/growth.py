@@ -1,12 +1,12 @@
 """Adding rows to a peer.
 
 Rows are added so that a crash anywhere leaves either the old rows or the new ones. All rows that
-the peer is to have are written down beside those it has, and the file takes its name at once.
-Nothing has changed then: it is a request, which the peer takes up when it runs. It begins a new
-generation with these rows, and one transaction of its database switches both its state and the rows
-that the state belongs to. Last, the request is put in place. If the peer is killed before that, the
-database says at the next start whether it has the rows. Whoever reads one of the files to write the
-other holds the lock, so that nothing is added to rows that have changed meanwhile.
+the peer is to have are written to a file next to the present one, which takes its name atomically.
+This file is a mere request, which the peer carries out when it runs. It begins a new generation
+with these rows, and one transaction of its database switches both its state and the digest of its
+rows. Last, the request replaces the old file. If the peer is killed before that, the database shows
+at the next start whether it has the rows. A process that reads one file to write the other holds
+the lock, so nothing is added to rows that have changed meanwhile.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from pairgossip.peer.storage.rows import SiteRows, contributed_rows, read_copy
 
 @dataclass(frozen=True)
 class _Request:
-    """Rows that were asked for."""
+    """A request to add rows."""
 
     file: Path
-    """Goes away once it is done."""
+    """The file of the request, which disappears once it is carried out."""
     added: int
     rows: int
-    """How many the peer will have."""
+    """The number of rows that the peer will have."""
 
 
 def request_growth(
@@ -54,13 +54,13 @@ def request_growth(
     ledger: str | PathLike[str] | None = None,
     budget: float | None = None,
 ) -> _Request:
-    """Ask for the rows of a source to be added; a request not carried out yet is added to."""
+    """Request to add the rows of a source, also to a request that is not carried out yet."""
     spec, data = home.read_spec(), Path(data_path)
     with _locked(home):
         _finish_growth(home)
         before = count_latest(home)
         approve = partial(check_added, home, data)
-        # Under privacy the reports are drawn here, once, and are on the disk before they are used.
+        # Under privacy this draws the reports, once; they are on the disk before they are used.
         more = contributed_rows(data, spec, ledger, budget, noted_ledgers(home), approve)
         accounting_of(spec, data, ledger, budget).note(home)
         _write_request(home, more)
@@ -68,7 +68,7 @@ def request_growth(
 
 
 def _write_request(home: Home, more: SiteRows) -> None:
-    """Ask for rows, which count once they are on the disk."""
+    """Write the request for rows, which counts once it is on the disk."""
     draft = home.next_data.with_name(f".{home.next_data.name}")
     draft.unlink(missing_ok=True)
     rows, content = extend(home, more)
@@ -84,15 +84,15 @@ def _write_request(home: Home, more: SiteRows) -> None:
 
 @contextlib.contextmanager
 def take_up_rows(home: Home, own: Rows) -> Iterator[Rows | None]:
-    """Give all rows that the peer is to have, None if none were added; they are its own after that.
+    """Yield all rows that the peer is to have, or None if none were added.
 
-    The peer must have written them down when it is done here.
+    The peer must save them within this context; then their file replaces the old one.
     """
-    if not home.next_data.exists():  # a look that a running peer takes ten times a second
+    if not home.next_data.exists():  # a running peer looks every second
         yield None
         return
     with _locked(home, wait=0.0) as is_locked:
-        if not is_locked:  # rows are being added at this moment: the next look finds them
+        if not is_locked:  # rows are being added at this moment: they are taken up next time
             yield None
             return
         rows = read_request(home)
@@ -106,17 +106,17 @@ def take_up_rows(home: Home, own: Rows) -> Iterator[Rows | None]:
 
 
 def finish_interrupted_growth(home: Home) -> None:
-    """Finish what a crash has interrupted, before anything else of the peer is read."""
+    """Finish an interrupted growth, before anything else of the peer is read."""
     if home.next_data.exists():
         with _locked(home):
             _finish_growth(home)
 
 
 def _finish_growth(home: Home) -> None:
-    """Put the new rows in place if the state has them; other requests wait for the peer."""
+    """Replace the old rows by the new ones if the state has these; other requests wait."""
     base = home.state
     if home.next_data.exists() and is_taken_up(home, read_request(home)):
-        # A process killed between the commit and its sync leaves what a power failure can undo.
+        # A process killed between the commit and its sync leaves a state that may still be undone.
         for part in (base, base.with_name(f"{base.name}-wal")):
             with contextlib.suppress(FileNotFoundError):
                 sync(part)
@@ -124,7 +124,7 @@ def _finish_growth(home: Home) -> None:
 
 
 def rows_waiting(home: Home, count: int) -> int:
-    """Return how many added rows a peer has not taken up, whose state has ``count`` rows."""
+    """Return the number of added rows that a peer with ``count`` rows has not taken up yet."""
     with contextlib.suppress(InputError):  # it may be taken up between the two looks
         if home.next_data.exists():
             return max(0, len(read_request(home)) - count)
@@ -133,14 +133,14 @@ def rows_waiting(home: Home, count: int) -> int:
 
 @contextlib.contextmanager
 def _locked(home: Home, *, wait: float = math.inf) -> Iterator[bool]:
-    """Hold what is known of the peer's rows; yield whether that succeeded."""
+    """Lock the files of the peer's rows; yield whether that succeeded."""
     path = home.folder / "add.lock"
     with contextlib.ExitStack() as stack:
-        is_held = True
+        is_locked = True
         try:
             stack.enter_context(files.lock(path, wait=wait))
         except BlockingIOError:
-            is_held = False
+            is_locked = False
         except OSError as problem:
             raise files.unwritable(path, problem, "lock") from None
-        yield is_held
+        yield is_locked

@@ -1,12 +1,11 @@
-"""Making a peer's folder, everything or nothing.
+"""The creation of a peer's folder, complete or not at all.
 
-The first state is written here, before the folder has its name. So a peer that starts always
-finds one, and one that finds none has lost it: nothing a crash does at the first start can make
-two first states.
+The first state is written before the folder has its name. So a peer that starts always has a state,
+and one without a state has lost it: no crash at the first start can make two first states.
 
 The folder has a copy of the rows, or under privacy a report of each. Reports are drawn before
-anything of the rows reaches the folder, so that its state, its copies and its frames hold reports
-only, both as the own observation and as the one that circulates.
+anything of the rows reaches the folder, so its state, its copies and its frames hold reports only,
+both as the own observation and as the one that circulates.
 """
 
 from __future__ import annotations
@@ -58,32 +57,32 @@ def create_home(
     confirm: Callable[[list[str]], None] = lambda _: None,
     **settings: Any,
 ) -> Home:
-    """Make the folder of a new peer: key, certificate, specification, first state.
+    """Make the folder of a new peer: key, certificate, specification, first state, and rows.
 
-    It has a copy of the rows, and under privacy of the reports alone.
+    Under privacy it has a copy of the reports alone.
 
     Parameters
     ----------
     folder, name, spec_path, data_path
-        The folder, what others call the peer, the specification, and the rows.
+        The folder, the peer's name, the specification, and the rows.
     listen, settings
-        Where it listens, and what else its operator decides, as in `OperatorSettings`.
+        The address at which it listens, and the other fields of `OperatorSettings`.
     ledger, budget
-        Under privacy, where spending is accounted for, and how much of it there may be.
+        The ledger that accounts for spending under privacy, and the largest epsilon to spend.
     years
-        How long the certificate is valid.
+        The time for which the certificate is valid.
     confirm
-        Called before anything is made, with the sentences about what leaves this machine; it
-        raises `InputError` if that may not be.
+        A function of the sentences about what leaves this machine, called before anything is made;
+        it raises `InputError` to refuse.
     """
     target = Path(os.path.abspath(folder))
-    given = check_settings(OperatorSettings(name, listen, **settings))
+    operator_settings = check_settings(OperatorSettings(name, listen, **settings))
     spec = read_spec(spec_path)
     _refuse_sums(spec)
     refuse_existing(target)
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent}: make it first.")
-    change_by_environment(given, os.environ)
+    change_by_environment(operator_settings, os.environ)
     approve = partial(_approve, spec, confirm)
     rows = contributed_rows(data_path, spec, ledger, budget, approve=approve)
     with scaffold(target) as draft:
@@ -92,7 +91,7 @@ def create_home(
         if home.read_spec() != spec:
             raise InputError("The specification changed while it was copied: try again.")
         accounting_of(spec, Path(data_path), ledger).note(home)
-        write_new(home.peer, _settings_text(given).encode(), 0o600)
+        write_new(home.peer, _settings_text(operator_settings).encode(), 0o600)
         Members().save(home.members)
         _begin(home, create_identity(draft, name, years), rows)
     return Home(folder)
@@ -112,14 +111,14 @@ def _approve(spec: Spec, confirm: Callable[[list[str]], None], _: SiteRows) -> N
 
 
 def refuse_existing(target: Path) -> None:
-    """Refuse to make a folder where something is already."""
+    """Raise `InputError` if the path of a new folder exists."""
     if os.path.lexists(target):
         raise InputError(f"{target} exists already and is left as it is: choose another folder.")
 
 
 @contextlib.contextmanager
 def scaffold(target: Path) -> Iterator[Path]:
-    """Give a hidden folder to fill, which takes its name only once it is complete."""
+    """Yield a hidden folder to fill, which takes its name once it is complete."""
     try:
         draft = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as problem:
@@ -145,9 +144,9 @@ def _settings_text(settings: OperatorSettings) -> str:
     )
 
 
-def _begin(home: Home, identity: Identity, given: SiteRows) -> None:
+def _begin(home: Home, identity: Identity, source: SiteRows) -> None:
     """Copy the rows, and write the first state of a peer with them."""
-    rows, spec = given.rows, given.spec
+    rows, spec = source.rows, source.spec
     write_new(home.data, copy_text(rows, spec).encode(), 0o600)
     with _first_journal(home, identity, spec, {"data": digest_rows(rows)}) as journal:
         state = first_state(make_context(identity, spec, rows, Members()))
@@ -160,7 +159,7 @@ def _begin(home: Home, identity: Identity, given: SiteRows) -> None:
 def _first_journal(
     home: Home, identity: Identity, spec: Spec, about: Mapping[str, str] | None = None
 ) -> Iterator[SqliteJournal]:
-    """Give the journal of a new peer, which knows whose it is."""
+    """Yield the journal of a new peer, with notes of the peer and the specification."""
     journal = SqliteJournal(home.state, create=True)
     try:
         noted = {"peer": identity.id, "spec": spec.hash, **(about or {})}

@@ -1,14 +1,14 @@
 """Durable memory in one sqlite database: a change is written whole or not at all.
 
-The write-ahead log keeps the order of commits. One that must be on the disk before a message goes
-out is synced, and brings all earlier ones along; one that need not be survives the death of the
+The write-ahead log keeps the order of commits. A commit that must be on the disk before a message
+is sent is synced, together with all earlier ones. Any other commit survives the death of the
 process at once, and a loss of power only together with everything before it.
 
-Whatever a neighbor can choose is kept as bytes: its numbers may exceed what a column holds.
+All values that a neighbor can choose are kept as bytes: its numbers may be too large for a column.
 
-Damage is noticed by fingerprints: each row has one, of its key and of all its columns; the row of
-the peer has their sum, and how many saves there were; and a `witness` outside the database knows
-that number and that row's fingerprint.
+Fingerprints reveal damage: each row has one, of its key and of all its columns; the row of the peer
+has their sum and the number of saves; and a `witness` outside the database knows that number and
+that row's fingerprint.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from pairgossip.peer.storage.journal_file import (
 from pairgossip.peer.storage.witness import Witness, create_witness
 
 _WAIT_FOR_READERS = 10.0
-"""Seconds; a reader such as an export never holds the writer up for long."""
+"""Largest time in seconds to wait for a reader, such as an export; then a save fails."""
 
 _UPSERT_NODE = (
     "INSERT INTO nodes (row, record, mass, private, crc) VALUES (?, ?, ?, ?, ?) "
@@ -72,7 +72,7 @@ class SqliteJournal:
         self._power_safe = power_safe
         self._failure: InputError | None = None
         self._is_synced: bool | None = None
-        """Whether commits wait for the disk, as last said."""
+        """Whether commits wait for the disk at present."""
         if create:
             _make(self.path)
         self._saves, fingerprint = check_database(self.path)
@@ -86,41 +86,41 @@ class SqliteJournal:
             raise
 
     def load(self) -> State | None:
-        """Return the state last saved, or None if there is none."""
+        """Return the last saved state; None if there is none."""
         with explain_failures(self.path):
             return read_state(self._base, self.path)
 
     def save(self, change: Save) -> None:
-        """Write a change down in one transaction; after a failure nothing more is written.
+        """Save a change in one transaction; after a failure nothing more is written.
 
-        What the peer has in memory is then ahead of its disk, and must be dropped: it goes on
-        from the disk once the cause is repaired.
+        The state in memory is then ahead of the disk, and must be dropped: the peer goes on from
+        the disk once the cause is repaired.
         """
         if self._failure is not None:
             raise self._failure
         try:
             with explain_failures(self.path):
-                # Once rows were added, the request for them goes away: no way back.
+                # After rows were added, their request is removed, so this must not be undone.
                 is_synced = self._sync(change.sync, always=change.has_more_rows)
                 with transaction(self._base):
                     fingerprint = self._write(change, self._saves + 1)
             self._saves += 1
-            # Only now, or a crash would leave a witness of what never was; and before anything
-            # is sent, or what others know could be lost without anybody noticing.
+            # After the commit, or a crash would leave a witness of a save that never was; before
+            # anything is sent, or a save that others know of could be lost without notice.
             self._witness.note(self._saves, fingerprint, is_synced=is_synced)
         except InputError as failure:
             self._failure = failure
             raise
 
     def about(self) -> Mapping[str, str]:
-        """Return what is noted about the peer."""
+        """Return the notes about the peer."""
         with explain_failures(self.path):
             return read_notes(self._base, self.path)
 
     def note(self, about: Mapping[str, str]) -> None:
-        """Note for good whose state this is, before the first save.
+        """Note the peer and the specification of this state, before the first save.
 
-        Only a growth changes it, by noting other rows.
+        Only a growth changes the notes: it notes other rows.
         """
         if self._saves:
             raise InputError(f"{self.path} says already whose state it is.")
@@ -133,13 +133,13 @@ class SqliteJournal:
                 )
 
     def close(self) -> None:
-        """Let go of the database; what was saved stays."""
+        """Close the database and its witness."""
         with contextlib.suppress(sqlite3.Error):
             self._base.close()
         self._witness.close()
 
     def _write(self, change: Save, saves: int) -> int:
-        """Write a change, and return the fingerprint of what it leaves."""
+        """Write a change, and return the fingerprint of the row of the peer after it."""
         sums = self._sums = self._sums or _Fingerprints(self._base)
         if change.everything:
             for table in ("nodes", "outcomes"):
@@ -164,7 +164,7 @@ class SqliteJournal:
         return crc
 
     def _write_rows(self, change: Save, sums: _Fingerprints) -> None:
-        """Write nodes and outcomes, and note other rows of the peer's own."""
+        """Write nodes and outcomes, and note new rows of the peer's own."""
         state = change.state
         if change.own is not None:
             entry = ("data", digest_rows(change.own))
@@ -189,7 +189,7 @@ class SqliteJournal:
         return row, record, mass, private, sums.put_node(row, record, mass, private)
 
     def _sync(self, sync: bool, *, always: bool = False) -> bool:
-        """Say for the next commit whether it waits for the disk; return that."""
+        """Set whether the next commit waits for the disk; return that."""
         is_synced = always or (sync and self._power_safe)
         if is_synced is not self._is_synced:
             self._base.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
@@ -198,7 +198,7 @@ class SqliteJournal:
 
 
 def _make(path: Path) -> None:
-    """Make an empty database that only its owner can read; leave one that exists alone."""
+    """Make an empty database that only its owner can read; do not touch an existing one."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -234,7 +234,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 class _Fingerprints:
-    """The fingerprints of all rows but the peer's, and their sum, which follows every change."""
+    """The fingerprints of all rows but the peer's, and their sum, kept up to date."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
         nodes = base.execute("SELECT crc FROM nodes ORDER BY row")
@@ -246,20 +246,20 @@ class _Fingerprints:
         self.total = self._added_up()
 
     def begin(self, rows: int) -> None:
-        """All nodes and outcomes are written anew."""
+        """Begin to write all nodes and outcomes anew."""
         self._nodes = array("q", bytes(8 * rows))
         self._others = {one: crc for one, crc in self._others.items() if one[0] == "about"}
         self.total = self._added_up()
 
     def put_node(self, row: int, *columns: bytes) -> int:
-        """Return the fingerprint of a node that is written now."""
+        """Return the fingerprint of a node that is being written."""
         crc = fingerprint("nodes", row, *columns)
         self.total = sum_fingerprints((self.total, crc, -self._nodes[row]))
         self._nodes[row] = crc
         return crc
 
     def put(self, table: str, key: str, content: str | bytes) -> int:
-        """Return the fingerprint of another row that is written now."""
+        """Return the fingerprint of another row that is being written."""
         crc = fingerprint(table, key, content)
         self.total = sum_fingerprints((self.total, crc, -self._others.get((table, key), 0)))
         self._others[table, key] = crc
@@ -270,5 +270,5 @@ class _Fingerprints:
 
 
 def _pack(numbers: tuple[float, ...]) -> bytes:
-    """Keep every bit of the numbers."""
+    """Return numbers as bytes, bit for bit."""
     return struct.pack(f"<{len(numbers)}d", *numbers)

@@ -1,4 +1,4 @@
-"""The database file of a journal: its tables, how it is read, and what each failure means."""
+"""The database file of a journal: its tables, its reading, and the causes of its failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pairgossip.peer.storage.witness import check_witnessed, read_note
 
 VERSION = 12
 APPLICATION = 0x70676F31
-"""By this number in its header a file is known as a peer's state."""
+"""The number in the header of a file that marks it as a peer's state."""
 SCHEMA = (
     "CREATE TABLE peer (one INTEGER PRIMARY KEY CHECK (one = 1), generation TEXT NOT NULL, "
     "evicted BLOB NOT NULL, seq INTEGER NOT NULL, pending BLOB NOT NULL, "
@@ -44,22 +44,22 @@ SCHEMA = (
 
 
 def fingerprint(table: str, *columns: object) -> int:
-    """Return a number that changes with any bit of a row, which sqlite itself would not notice.
+    """Return a number that changes with any bit of a row: sqlite itself would not notice a change.
 
-    The row's key is among its columns, so that a row that stands in another's place is noticed.
+    The row's key is among its columns, so a row in the place of another is noticed.
     """
     return zlib.crc32(msgspec.msgpack.encode((table, columns)))
 
 
 def sum_fingerprints(fingerprints: Iterable[int]) -> int:
-    """Add up the fingerprints of all rows: a row that is missing, or is an old one, is noticed."""
+    """Add up the fingerprints of all rows; the sum reveals a missing or an outdated row."""
     return sum(fingerprints) % (1 << 63)
 
 
 def check_database(path: Path) -> tuple[int, int]:
-    """Refuse a file that is damaged, behind its witness, newer than this program, or another.
+    """Return the number of saves of a database, and the fingerprint of the last one.
 
-    It is never touched. Returns how many saves it holds, and the fingerprint of the last one.
+    Refuse, and never change, a file that is damaged, behind its witness, or of another kind.
     """
     with _reading(path) as base:
         (application,) = base.execute("PRAGMA application_id").fetchone()
@@ -79,7 +79,7 @@ def check_database(path: Path) -> tuple[int, int]:
         (page,) = base.execute("PRAGMA page_size").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
-        if path.stat().st_size % page:  # sqlite takes what is missing of a page for zeros
+        if path.stat().st_size % page:  # sqlite reads the missing part of a page as zeros
             raise sqlite3.DatabaseError("its end is missing")
         if application != APPLICATION or version != VERSION:
             raise sqlite3.DatabaseError("it is not a peer's state")
@@ -94,7 +94,7 @@ def check_database(path: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def transaction(base: sqlite3.Connection) -> Iterator[None]:
-    """Write all that is done within, or nothing."""
+    """Commit all that is done within, or nothing."""
     base.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -107,7 +107,7 @@ def transaction(base: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database so that nothing can be written to it."""
+    """Open a database for reading only."""
     if not path.is_file():
         raise InputError(
             f"There is no {path}: put it back if it was moved, for a peer that has run must not "
@@ -125,22 +125,22 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextlib.contextmanager
 def explain_failures(path: Path) -> Iterator[None]:
-    """Say of every failure of a database what it means and what to do."""
+    """Turn every failure of a database into an `InputError` with its cause and a remedy."""
     try:
         yield
     except sqlite3.Error as problem:
         raise _explain(problem, path) from problem
-    except UnicodeDecodeError as problem:  # names and messages that quote what is damaged
+    except UnicodeDecodeError as problem:  # names and messages may quote damaged text
         raise _explain(sqlite3.DatabaseError("its text is not UTF-8"), path) from problem
 
 
 def as_text(content: bytes) -> str:
-    """Read text of a database; what is damaged need not be UTF-8, and is found out later."""
+    """Read text of a database; damaged text may not be UTF-8, and is detected later."""
     return content.decode(errors="replace")
 
 
 def _explain(problem: sqlite3.Error, path: Path) -> InputError:
-    """Say what a failure of the database means and what to do."""
+    """Return the error for a failure of the database, with its cause and a remedy."""
     text = "".join(letter if letter.isprintable() else " " for letter in str(problem)[:200])
     is_usable = isinstance(problem, sqlite3.OperationalError)
     # On a full disk sqlite may also fail to open the database, or name an error of the disk.
@@ -165,7 +165,7 @@ def _explain(problem: sqlite3.Error, path: Path) -> InputError:
 
 
 def read_state(base: sqlite3.Connection, path: Path) -> State | None:
-    """Read the state from an open database; what does not fit together is damage."""
+    """Read the state from an open database; raise `InputError` if its parts do not fit together."""
     base.execute("BEGIN")  # all tables as they were at one moment
     try:
         row = base.execute("SELECT * FROM peer").fetchone()
@@ -201,7 +201,7 @@ def read_state(base: sqlite3.Connection, path: Path) -> State | None:
 
 
 def read_notes(base: sqlite3.Connection, path: Path) -> dict[str, str]:
-    """Return what is noted in an open database about the peer."""
+    """Return the notes about the peer in an open database."""
     rows = list(base.execute("SELECT key, value, crc FROM about"))
     try:
         _check("about", rows)
@@ -211,14 +211,14 @@ def read_notes(base: sqlite3.Connection, path: Path) -> dict[str, str]:
 
 
 def read_about(path: Path) -> dict[str, str]:
-    """Return what is noted in a database about the peer, also while it runs."""
+    """Return the notes about the peer in a database, also while the peer runs."""
     check_database(path)
     with _reading(path) as base:
         return read_notes(base, path)
 
 
 def read_saved_state(path: Path) -> tuple[State, dict[str, str]]:
-    """Return a peer's state and what is noted about the peer, also while it runs."""
+    """Return a peer's state and the notes about the peer, also while it runs."""
     check_database(path)
     with _reading(path) as base:
         state, about = read_state(base, path), read_notes(base, path)
@@ -230,7 +230,7 @@ def read_saved_state(path: Path) -> tuple[State, dict[str, str]]:
 def export(path: Path, private: bool = False) -> dict[str, Any]:
     """Return a peer's state for inspection, also while it runs.
 
-    Whose records it holds is told, the records' values only if ``private`` is asked for.
+    It names the origins of records; their values are in it only if ``private``.
     """
     state, about = read_saved_state(path)
     about.pop("draw_seed", None)
@@ -270,14 +270,14 @@ def _export_record(record: Record, private: bool) -> dict[str, Any]:
 
 
 def _generation(name: str) -> str:
-    """The name of the generation, if it is one."""
+    """Return the name of a generation; raise `ValueError` if it is invalid."""
     if not is_generation(name):
         raise ValueError("its generation is invalid")
     return name
 
 
 def _notice(frame: bytes) -> Notice:
-    """The notice that began the generation; it also tells who has grown."""
+    """Return the notice that began the generation, with the growths of members."""
     try:
         notice = decode(frame)
     except BadFrame:
@@ -288,7 +288,7 @@ def _notice(frame: bytes) -> Notice:
 
 
 def _pending(packed: bytes, rows: int) -> dict[str, Pending]:
-    """The offers in doubt; each concerns a row of its own."""
+    """Return the offers in doubt, each with a row of its own."""
     pending = msgspec.msgpack.decode(packed, type=dict[str, Pending])
     frozen = [one.node for one in pending.values()]
     if len(set(frozen)) < len(frozen) or not all(0 <= row < rows for row in frozen):
@@ -297,7 +297,7 @@ def _pending(packed: bytes, rows: int) -> dict[str, Pending]:
 
 
 def _check(table: str, rows: Sequence[Sequence[Any]]) -> int:
-    """Compare rows with their fingerprints, which are the last column, and add these up."""
+    """Compare rows with their fingerprints, the last column, and return the sum of these."""
     for *columns, crc in rows:
         if crc != fingerprint(table, *columns):
             raise ValueError("a checksum is wrong")

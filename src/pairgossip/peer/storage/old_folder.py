@@ -1,9 +1,9 @@
-"""Making a member of a study of the folder of a single network's peer, or of an earlier version's.
+"""Old folders, of a peer of a single network or of an earlier version, from which members are made.
 
-A member takes who the peer is, and what its operator has decided that still means something. What
-the peer has told of its rows must not be forgotten. A run on tables has noted it in registers, and
-by these the member has to go; pairgossip 0.2 had none, so its copy of the rows is noted as told.
-Nothing in the old folder is touched, and results that are in it stay there.
+A member takes over the peer's identity, and its operator's decisions that still apply. Releases of
+the peer's rows must not be forgotten. A run on tables has noted them in registers, which the member
+must use; pairgossip 0.2 had none, so its copy of the rows is noted as released. The old folder is
+not changed, and its results stay there.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ _KEPT_AS_POLICY = {
     **{"least_rows": range(1), "least_members": range(4), "least_cell": range(4)},
     "allow": ([],),
 }
-"""Settings that are a member's policy now, but for values that ask for no more than it does anyway.
-"""
-_LARGEST = 1 << 20
-"""Bytes of a list of releases."""
+"""Settings that are now in a member's policy, with values that add nothing to its defaults."""
+_LARGEST_LIST = 1 << 20
+"""Largest number of bytes of a list of releases; a longer one is refused."""
 
 
 class _Kept(msgspec.Struct):
@@ -59,24 +58,24 @@ class OldFolder:
     identity: Identity
     spec: Spec
     settings: Mapping[str, Any]
-    """As `StudySettings` has them, those of its policy too."""
+    """The settings as in `StudySettings`, including its policy."""
     has_budget: bool
     relay: Relay | None
 
     @property
     def kept(self) -> tuple[_Kept, ...]:
-        """The peer's releases, as its folder knows them; none in one of pairgossip 0.2."""
+        """The peer's releases in the list of its folder; none in one of pairgossip 0.2."""
         file = self.folder / "releases.json"
         if not file.exists():
             return ()
         what = "a list of releases: put it back"
-        return files.read_struct(file, _LARGEST, _Releases, what).releases
+        return files.read_struct(file, _LARGEST_LIST, _Releases, what).releases
 
     def find_register(self, source: Path, register: str | None) -> str | None:
-        """Return the register to go by beside this user's: they know what the peer has released.
+        """Return the register to use in addition to this user's, so that both know all releases.
 
-        None stands for the one beside the source. Raise `InputError` if no choice is right, since
-        nobody could tell what would be told twice.
+        None stands for the one next to the source. Raise `InputError` if no choice knows them all:
+        otherwise rows could be released twice.
         """
         noted = {place for one in self.kept for place in one.registers}
         for choice in (register,) if register is not None else (None, *sorted(noted)):
@@ -91,7 +90,7 @@ class OldFolder:
         )
 
     def describe_told(self, places: Sequence[Path]) -> list[str]:
-        """Say what others know of the peer's rows, and what follows for a study with these."""
+        """Describe what others know of the peer's rows, and the effects on a study with these."""
         if not self.spec.is_sums:
             return [
                 f"Rows of {self.folder} traveled: whoever has received them can subtract them from "
@@ -102,7 +101,7 @@ class OldFolder:
                 f"{self.folder} may have told sums over its rows, of which a model was made, and "
                 "no register knows these: members of both can subtract."
             ]
-        if not (columns := self._told_columns(places)):
+        if not (columns := self._released_columns(places)):
             return []
         names = join_names([f"'{name}'" for name in columns])
         return [
@@ -112,7 +111,7 @@ class OldFolder:
         ]
 
     def note_told(self, places: Sequence[Path]) -> None:
-        """See that registers know what pairgossip 0.2 has told, which had none."""
+        """Note releases of pairgossip 0.2 in registers, which it did not have."""
         is_counted = self.spec.is_sums and self.spec.kernel is not None
         if not is_counted or self.kept:
             return
@@ -130,15 +129,15 @@ class OldFolder:
         )
         tell_release(places, key)
 
-    def _told_columns(self, places: Sequence[Path]) -> tuple[str, ...]:
-        if not self.kept:  # pairgossip 0.2 noted nothing, and may have told it
+    def _released_columns(self, places: Sequence[Path]) -> tuple[str, ...]:
+        if not self.kept:  # pairgossip 0.2 noted nothing, and may have released them
             return self.spec.columns
         keys = {one.key for one in self.kept}
-        told = [one for one in _list_releases(places) if one.key in keys and one.is_told]
-        return tuple(sorted({name for one in told for name in one.columns}))
+        releases = [one for one in _list_releases(places) if one.key in keys and one.is_told]
+        return tuple(sorted({name for one in releases for name in one.columns}))
 
     def _read_rows(self) -> Snapshot:
-        """Read the copy of its rows that a peer of pairgossip 0.2 kept."""
+        """Read the copy that a peer of pairgossip 0.2 kept of its rows."""
         source = self.folder / "data.csv"
         if not source.is_file():
             raise missing_file(source)
@@ -149,7 +148,7 @@ class OldFolder:
 
 
 def read_old_folder(folder: str | PathLike[str]) -> OldFolder:
-    """Read such a folder, or say why nothing can be taken from it."""
+    """Read an old folder; raise `InputError` if no member can be made of it."""
     home = Home(folder)
     if not home.folder.is_dir():
         raise InputError(f"There is no folder {home.folder}: check the path that --from names.")

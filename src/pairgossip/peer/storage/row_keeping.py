@@ -1,7 +1,7 @@
-"""The copy of its rows that a peer's folder keeps, under privacy of the reports of them.
+"""The copy of rows in a peer's folder, or under privacy of their reports.
 
-Rows that are asked for are a file of all rows that the peer is to have, beside the copy of those
-that it has; `growth` says when which of them counts.
+A request to add rows is a file of all rows that the peer is to have, next to the copy of its
+present rows; `growth` explains when each of them counts.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from pairgossip.text import format_count
 
 
 def read_request(home: Home) -> Rows:
-    """Return all rows that a peer is to have by a request."""
+    """Return all rows that a peer is to have, by a request to add some."""
     return read_copy(home.next_data, home.read_spec())
 
 
 def read_latest(home: Home) -> Rows:
-    """Return the rows that a peer is to have, or else those that it has."""
+    """Return the rows of the request, if there is one, or else the peer's rows."""
     return read_request(home) if home.next_data.exists() else home.read_rows()
 
 
 def count_latest(home: Home) -> int:
-    """Return how many rows a peer is to have, or else has."""
+    """Return the number of rows of `read_latest`."""
     return len(read_latest(home))
 
 
 def read_in_force(home: Home, state: State) -> Rows:
-    """Return the rows that a state has, from either file; the peer may be running."""
-    for _ in range(2):  # between two reads the peer may have put one file in the other's place
+    """Return the rows of a state, from either file; the peer may be running."""
+    for _ in range(2):  # between two reads the peer may replace one file by the other
         with contextlib.suppress(InputError):
             if len(rows := home.read_rows()) == state.rows:
                 return rows
@@ -57,7 +57,7 @@ def read_to_run(home: Home, about: Mapping[str, str]) -> Rows:
 
 
 def check_added(home: Home, data: Path, more: SiteRows) -> None:
-    """Raise `InputError` for more rows than a peer may have."""
+    """Raise `InputError` if a peer would have too many rows."""
     before = count_latest(home)
     if before + len(more) > MOST_TRAVELING:
         raise InputError(
@@ -67,7 +67,7 @@ def check_added(home: Home, data: Path, more: SiteRows) -> None:
 
 
 def extend(home: Home, more: SiteRows) -> tuple[Rows, bytes]:
-    """Return all rows with those of a source, and a copy of them."""
+    """Return the latest rows with those of a source, and the content of their copy."""
     rows = (*read_latest(home), *more.rows)
     return rows, copy_text(rows, more.spec).encode()
 
@@ -78,7 +78,7 @@ def is_taken_up(home: Home, rows: Rows) -> bool:
 
 
 def other_part(home: Home, file: Path) -> InputError:
-    """Build the sentence for a file that does not belong to the state."""
+    """Build the error for a file that does not belong to the state."""
     return InputError(
         f"{file} is not the one that {home.state.name} was made with: put the old one back, or run "
         "peer init in a new folder."
@@ -86,7 +86,7 @@ def other_part(home: Home, file: Path) -> InputError:
 
 
 def rename(file: Path, name: Path) -> None:
-    """Let a file take another's place, on the disk too."""
+    """Replace a file by another, durably."""
     try:
         os.replace(file, name)
         sync(name.parent)

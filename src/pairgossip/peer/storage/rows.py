@@ -1,7 +1,7 @@
-"""A site's rows: read from their source, checked against the specification, and kept as they are.
+"""A site's rows: read from their source, checked against the specification, and copied.
 
-Everything that may be wrong with rows is found out before anything is written for them. Where rows
-travel, or under privacy a report of each, the peer's folder has a copy of them.
+All errors in rows are found before anything is written for them. If rows travel, or under privacy
+a report of each, the peer's folder has a copy of them.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from pairgossip.tables import Table, read_columns
 from pairgossip.text import format_count
 
 _BLOCK = 1 << 16
-"""Rows that are counted at once."""
+"""Number of rows that are counted at once."""
 
 
 @dataclass(frozen=True)
 class SiteRows:
-    """The rows of a site that were read from a source at once, or the reports of them."""
+    """The rows of a site, read from a source at once, or their reports."""
 
     spec: Spec
     table: Table
     """All columns of the source, without the rows that were left out."""
     matrix: FloatArray
-    """What a specification names of them: columns, label, group, stratum and weight."""
+    """The columns that the specification names: columns, label, group, stratum and weight."""
     dropped: int = 0
-    """How many rows of the source were left out, since something agreed is missing in them."""
+    """The number of rows of the source that were left out, since an agreed column has no entry."""
 
     def __len__(self) -> int:
         return len(self.matrix)
 
     @property
     def rows(self) -> Rows:
-        """The same as they travel."""
+        """The rows as they travel."""
         return tuple(map(tuple, self.matrix.tolist()))
 
     @cached_property
     def cells(self) -> IntArray:
-        """How many rows lie in each cell, where counts are all that is contributed."""
+        """The number of rows in each cell, for a specification that contributes counts."""
         from pairgossip.peer.sums.statistics import cells_of
 
         starts = range(0, len(self) or 1, _BLOCK)
@@ -69,21 +69,21 @@ def contributed_rows(
     noted: Collection[str] | None = None,
     approve: Callable[[SiteRows], None] = lambda _: None,
 ) -> SiteRows:
-    """Read a source and return what of it may be contributed.
+    """Read the rows of a source that may be contributed.
 
-    Under privacy every row has been reported once, and its report is on the disk, before this
-    returns; the same file gives the same reports again.
+    Under privacy these are reports. Each row is reported once, and its report is on the disk before
+    this returns; the same file gives the same reports again.
 
     Parameters
     ----------
     data_path, spec
         The source, and the specification that names its columns.
     ledger, budget
-        Under privacy, where spending is accounted for, and how much of it there may be.
+        The ledger that accounts for spending under privacy, and the largest epsilon to spend.
     noted
-        The ledgers that the folder of a peer knows of, which must be there; None for a new peer.
+        The ledgers in the list of a peer's folder, which must exist; None for a new peer.
     approve
-        Called with the rows before anything is written; it may refuse them.
+        A function of the rows, called before anything is written; it may refuse them.
     """
     data = Path(data_path)
     accounting = accounting_of(spec, data, ledger, budget)
@@ -98,7 +98,7 @@ def contributed_rows(
 
 
 def describe_dropped(given: SiteRows, what: str = "This site") -> list[str]:
-    """Say how many rows were left out; nothing if none were."""
+    """Describe the number of rows that were left out; return nothing if none were."""
     if not given.dropped:
         return []
     count = format_count(len(given) + given.dropped, "row")
@@ -121,10 +121,10 @@ def read_site_rows(
     is_private: bool = False,
     table: Table | None = None,
 ) -> SiteRows:
-    """Read the specification's columns; refuse, and never correct, what may not be contributed.
+    """Read the specification's columns; refuse, and never correct, invalid entries.
 
-    Errors name lines and do not quote entries under privacy, or if they are said to be private:
-    messages end up in terminals, logs and mails. A file may have been read already, as a ``table``.
+    Under privacy, or with ``is_private``, errors name lines and quote no entries: messages end up
+    in terminals, logs and mails. ``table`` is the file's content, if it was read already.
     """
     is_private = is_private or spec.is_private
     table = read_columns(path, (), delimiter) if table is None else table
@@ -155,7 +155,7 @@ def read_site_rows(
 
 
 def _choose_rows(table: Table, spec: Spec, *, is_private: bool) -> tuple[Table, int]:
-    """Read the columns, and find what is missing or no number; count the rows left out."""
+    """Read the columns and refuse bad entries; return the table and the number of rows left out."""
     table = replace(table, words=spec.words)
     numbers = [name for name in spec.observed if name not in spec.words]
     if is_private:
@@ -219,7 +219,7 @@ def rows_text(rows: Rows, spec: Spec) -> str:
 
 
 def copy_text(rows: Rows, spec: Spec) -> str:
-    """Write what a peer's folder holds of its rows: under privacy nothing but the reports."""
+    """Write the copy of rows in a peer's folder: under privacy the reports alone."""
     if not spec.is_private:
         return rows_text(rows, spec)
     return _csv_text(_report_columns(spec), ([int(entry) for entry in row] for row in rows))
@@ -246,7 +246,7 @@ def read_copy(path: Path, spec: Spec) -> Rows:
 
 
 def _check_inside(table: Table, name: str, is_inside: BoolArray, allowed: str, remedy: str) -> None:
-    """Raise `InputError` if a column has values outside what is allowed."""
+    """Raise `InputError` if a column has values that are not allowed."""
     rows = np.flatnonzero(~is_inside)
     if len(rows):
         raise InputError(
@@ -256,5 +256,5 @@ def _check_inside(table: Table, name: str, is_inside: BoolArray, allowed: str, r
 
 
 def _report_columns(spec: Spec) -> tuple[str, ...]:
-    """Call reports otherwise than rows, so that neither is ever taken for the other."""
+    """Return names of reports, which differ from those of rows so that nobody confuses them."""
     return tuple(f"report of {name}" for name in spec.observed)

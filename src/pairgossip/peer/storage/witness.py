@@ -1,33 +1,33 @@
-"""A witness of how far a peer's database has come, in a file of its own beside it.
+"""A witness of the number of saves of a peer's database, in a file of its own next to it.
 
 A write-ahead log that is damaged, or gone, looks to sqlite like a log that ends earlier: it opens
 an older state without a word. The peer would then repeat offers that its neighbors remember, and
 could give a record away twice. So the journal counts its saves, in the database and here, and a
-database that knows of fewer saves than its witness is refused.
+database with fewer saves than its witness is refused.
 
-What is written when
---------------------
+The order of writes
+-------------------
 Every save is committed first, with a sync of the log where the exchange asks for one, and noted
 here after that, before anything is sent. The note is one write of less than a sector at a fixed
 place of a file that has its full size from the beginning: it costs a few microseconds and no sync.
 
-Why an honest crash never looks like damage
+Honest crashes never look like damage
 -------------------------------------------
 A process killed between the commit and the note leaves a database that is ahead of its witness,
-which is accepted. What is noted after a sync was on the disk before, so a loss of power can leave
+which is accepted. A synced save is on the disk before its note, so a loss of power can leave
 the witness behind, never ahead. A save without a sync is noted under the name of the running
 system: it counts only until the machine is started again, since a loss of power may take such a
 save and leave the note. Notes go to two places in turn, so that a write that power has cut leaves
 the one before.
 
-What is not noticed
--------------------
-After a loss of power the witness may be behind by what the system had not written yet, some tens
-of seconds: whoever loses the log too, in just that moment, may lose as much. A peer that is not
-safe from a loss of power syncs nothing but added rows, so that after any start of the machine all
-its saves since those may be missing. A folder that was restored as a whole is as consistent as it
-was; the neighbors notice. A disk that is pulled out while the machine runs is not expected: the
-witness may then have more than the log, and the state is refused.
+Undetected losses
+-----------------
+After a loss of power the witness may lack the notes of some tens of seconds, which the system had
+not written yet: if the log is lost in just that moment, too, the same saves may be missing. A peer
+that is not safe from a loss of power syncs nothing but added rows, so after any start of the
+machine all its saves since those may be missing. A folder that was restored as a whole is as
+consistent as it was; the neighbors notice. A disk that is pulled out while the machine runs is not
+expected: the witness may then have more than the log, and the state is refused.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from pairgossip.files import read_bytes
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _PLACES = (0, 4096)
 _SIZE = 8192
-"""Bytes of the file; its two notes lie in different blocks of the disk."""
+"""Number of bytes of the file; its two notes lie in different blocks of the disk."""
 _NAMELESS = bytes(16)
-"""For a system that does not tell when it was started."""
+"""The name of a system without an id of its start."""
 _NOTE = struct.Struct("<8sqqq16s")
 _MARK = b"witness1"
 
@@ -60,20 +60,20 @@ class _Note:
     """A witness's knowledge of a database."""
 
     saves: int
-    """How many there were, synced or not."""
+    """The number of saves, synced or not."""
     synced: int
-    """How many of them no loss of power can undo."""
+    """The number of saves that no loss of power can undo."""
     digest: int
-    """Fingerprint of the state that the last of them has left."""
+    """The fingerprint of the state after the last save."""
     system: bytes
-    """The system that was running."""
+    """The name of the running system."""
 
 
 class Witness:
     """The file of a witness, opened for notes.
 
-    It first notes what there is, in both places and on the disk: after a loss of power the count
-    goes on from fewer saves than were noted, and must never meet a note of the time before.
+    It first notes the present state, in both places and on the disk: after a loss of power the
+    count goes on from fewer saves than were noted, and must never meet a note from before.
     """
 
     def __init__(self, database: Path, saves: int, digest: int) -> None:
@@ -92,7 +92,7 @@ class Witness:
                 raise
 
     def note(self, saves: int, digest: int, *, is_synced: bool) -> None:
-        """Note that the database has come so far; to be called once that is committed."""
+        """Note the number of saves of the database, once the last one is committed."""
         if is_synced:
             self._synced = saves
         packed = _pack(saves, self._synced, digest, self._system)
@@ -108,7 +108,7 @@ class Witness:
             raise files.unwritable(self._path, problem) from None
 
     def close(self) -> None:
-        """Write what was noted to the disk, and close the file."""
+        """Sync the notes to the disk, and close the file."""
         if self._file < 0:
             return
         with contextlib.suppress(OSError):
@@ -118,17 +118,17 @@ class Witness:
 
 
 def witness_of(database: Path) -> Path:
-    """Return where the witness of a database is."""
+    """Return the path of the witness of a database."""
     return database.with_suffix(".witness")
 
 
 def create_witness(database: Path) -> None:
-    """Make the witness of a database in which nothing was saved yet."""
+    """Make the witness of a database without saves."""
     files.replace(witness_of(database), _pack(0, 0, 0, _NAMELESS).ljust(_SIZE, b"\x00"))
 
 
 def read_note(database: Path) -> _Note:
-    """Return the last note about a database, or say that nobody can vouch for it."""
+    """Return the last note about a database; raise `InputError` without a sound one."""
     path = witness_of(database)
     advice = (
         f"so nobody knows whether {database.name} is the latest state: put that very file back, or "
@@ -144,7 +144,7 @@ def read_note(database: Path) -> _Note:
 
 
 def check_witnessed(database: Path, note: _Note, saves: int, digest: int) -> None:
-    """Refuse a database that is behind its witness; the note must have been read before it."""
+    """Refuse a database that is behind its witness; its note must have been read first."""
     is_same_system = note.system != _NAMELESS and note.system == _running_system()
     least = note.saves if is_same_system else note.synced
     if saves >= least and (saves != note.saves or digest == note.digest):
