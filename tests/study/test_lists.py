@@ -12,6 +12,7 @@ from pairgossip.study.protocol.records import (
     AnyRecord,
     Assent,
     Card,
+    Leave,
     MemberList,
     Never,
     encode,
@@ -129,6 +130,48 @@ def test_who_has_left_does_not_ask_again() -> None:
     exchange(nodes)
     with pytest.raises(InputError, match="on no list of members that it could leave"):
         nodes[0].study.leave()
+
+
+def leaves_of(node: Node, member: str) -> list[bool]:
+    """Return what a member has said of its totals as it asked to be left out, as a node has it."""
+    held = [one.record for one in node.study._desk.store.all_of(NO_DIGEST)]
+    return [one.totals_visible for one in held if isinstance(one, Leave) and one.member == member]
+
+
+def test_who_leaves_can_add_that_its_totals_may_be_visible_but_not_take_it_back() -> None:
+    nodes = found(4)
+    leaver, other = nodes[3], nodes[0]
+    leaver.do(leaver.study.leave())
+    exchange([nodes[2], leaver])
+    assert leaves_of(nodes[2], leaver.id) == [False]
+    leaver.do(leaver.study.leave(totals_visible=True))
+    for is_visible in (False, True):
+        assert not leaver.study.leave(totals_visible=is_visible)
+    leaver.begin()
+    assert leaver.study.lists.leavers == {leaver.id}
+    exchange(nodes)
+    assert leaves_of(other, leaver.id) == [False, True]
+    assert ids_of(nodes[:3]) == {("m00", "m01", "m02")}
+
+
+def test_who_leaves_from_the_next_list_says_of_its_totals_what_it_said_last() -> None:
+    nodes = found(4)
+    everybody = [*nodes, Node(4)]
+    accept_each_other(everybody)
+    nodes[0].do(nodes[0].study.propose())
+    exchange([*nodes[:3], everybody[4]])
+    leaver, new = nodes[3], list_of(everybody, list_of(nodes).digest)
+    sign(leaver, new)
+    for node in nodes[:3]:
+        hear(node, *said_of(leaver, Assent, new))
+    for is_visible in (False, True):
+        leaver.do(leaver.study.leave(totals_visible=is_visible))
+    leaver.outbox.clear()  # the others have the new list before they hear of it
+    exchange(everybody)
+    assert "m03" not in nodes[0].ids
+    said = [one.record for one in nodes[0].study._desk.store.all_of(NO_DIGEST)]
+    again = [one for one in said if isinstance(one, Leave) and one.list == new.digest]
+    assert [one.totals_visible for one in again] == [True]
 
 
 def test_who_leaves_while_another_joins_is_let_go_from_the_new_list() -> None:

@@ -596,7 +596,7 @@ def test_who_has_left_is_told_so(tmp_path: Path, homes: list[StudyHome]) -> None
     dora = StudyReading(homes[3])
     with running(*homes):
         until(lambda: (signed := dora.signed_list()) and len(signed.list.members) == 4, "a list")
-        keys = [dora.requests.write(Leave(is_visible)) for is_visible in (False, True)]
+        keys = [dora.requests.write(Leave(is_visible)) for is_visible in (True, False)]
         first, again = (dora.requests.wait(key, 60) for key in keys)
         assert first is not None and again is not None
         assert first.sentence.startswith("Asked all others")

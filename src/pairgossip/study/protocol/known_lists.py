@@ -169,6 +169,12 @@ class KnownLists:
     def _said(self, kind: str, about: bytes, member: str) -> list[Held]:
         return self.desk.store.said(NO_DIGEST, (about, kind, 0, member))
 
+    def _find_leaves(self, about: bytes, member: str) -> list[Held]:
+        """Return the records by which a member has asked to be left out after a list."""
+        said = self.desk.store.said
+        slots = [(about, "leave", is_visible, member) for is_visible in (0, 1)]
+        return [held for slot in slots for held in said(NO_DIGEST, slot)]
+
     def signers(self, digest: bytes) -> set[str]:
         """Return the members that have signed a list."""
         named = self.known.get(digest)
@@ -290,7 +296,7 @@ class KnownLists:
         if self.current is None:
             return frozenset()
         here = self.current
-        return frozenset(one for one in here.ids if self._said("leave", here.digest, one))
+        return frozenset(one for one in here.ids if self._find_leaves(here.digest, one))
 
     @property
     def former(self) -> frozenset[str]:

@@ -82,13 +82,15 @@ class Lists(KnownLists):
         return [self._save(), *self.sign_what_is_decided(is_asked=True)]
 
     def leave(self, *, totals_visible: bool = False) -> list[Action]:
-        """Ask to be left out of the next list."""
+        """Ask to be left out of the next list; what is said of totals can be added later."""
         if self.current is None or self.evicted_by() is not None:
             raise InputError("This peer is on no list of members that it could leave.")
         about = self.current.digest
-        if self._said("leave", about, self.card.id):
+        said = [held.record.totals_visible for held in self._find_leaves(about, self.card.id)]
+        if any(is_visible >= totals_visible for is_visible in said):
             return []
-        self._refuse_few(len({*self.current.ids} - self.leavers - {self.card.id}))
+        if not said:
+            self._refuse_few(len({*self.current.ids} - self.leavers - {self.card.id}))
         leave = Leave(member=self.card.id, list=about, totals_visible=totals_visible)
         return self.desk.say(leave)
 
@@ -201,13 +203,13 @@ class Lists(KnownLists):
     def _leave_still(self) -> list[Action]:
         """Ask anew to be left out, where another list has come to exist since this was asked."""
         here, mine = self.current, self.card.id
-        if here is None or not self.may_sign or self._said("leave", here.digest, mine):
+        if here is None or not self.may_sign or self._find_leaves(here.digest, mine):
             return []
-        asked = self._said("leave", here.parent, mine)
+        asked = self._find_leaves(here.parent, mine)
         before = self.known.get(here.parent)
         if not asked or before is None or mine not in before.ids:
             return []
-        is_visible = asked[0].record.totals_visible
+        is_visible = any(one.record.totals_visible for one in asked)
         return self.desk.say(Leave(member=mine, list=here.digest, totals_visible=is_visible))
 
     def _let_go(self, *, is_asked: bool) -> list[Action]:

@@ -269,9 +269,11 @@ def slot_of(record: AnyRecord) -> Slot:
     match record:
         case Assent():
             about = record.list.digest
-        case Leave() | Never():
+        case Never():
             about = record.list
-        case Batch():  # that totals may be visible can be added later
+        case Leave():  # that totals may be visible can be added later
+            about, number = record.list, int(record.totals_visible)
+        case Batch():  # the same
             number = record.number + (record.totals_visible << 16)
         case Digests() | Echo() | Words():
             number = record.round
