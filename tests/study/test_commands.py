@@ -145,6 +145,18 @@ def test_a_newcomer_gives_the_invitations_of_all_members(
     assert len(waiting(dora)) == 1
 
 
+def test_nobody_joins_a_list_that_not_all_have_signed(ann: Site, bob: Site, tmp_path: Path) -> None:
+    sign_list(ann, bob)
+    keep_list(ann.reading.home, list_of(ann, bob)[1], ())
+    ann.invitation.write_text(ann.run("invite"))
+    cleo = Site(tmp_path, "cleo", 3)
+    code, _, err = cleo.attempt("join", "--yes", str(ann.invitation), str(bob.invitation))
+    assert code == 2 and not waiting(cleo)
+    assert "The invitation of 'ann' has a list that ann and bob did not sign" in " ".join(
+        err.split()
+    )
+
+
 def test_settings_that_cannot_be_read_are_a_problem_of_the_status(ann: Site) -> None:
     ann.set("[polic")
     shown = " ".join(ann.run("status").split())

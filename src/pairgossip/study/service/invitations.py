@@ -15,6 +15,7 @@ from pairgossip.peer.identity.armored import ALTERED, Sealed, read_armored, writ
 from pairgossip.peer.identity.certificates import is_signed
 from pairgossip.peer.identity.members import Member, check_member
 from pairgossip.study.protocol.records import Assent, Card, MemberList, payload_of
+from pairgossip.text import join_names
 
 PREFIX = "pairgossip-study-invitation-1:"
 _PURPOSE = b"pairgossip study invitation 1\x00"
@@ -82,7 +83,7 @@ def _check(sealed: Sealed) -> Invitation:
 
 
 def _check_list(invited: Invitation) -> None:
-    """Refuse signatures that are not of the list."""
+    """Refuse a list that is not signed by all of its members, and by nobody else."""
     cards = {} if invited.list is None else {one.id: one for one in invited.list.members}
     for card in cards.values():
         check_card(card)
@@ -92,3 +93,8 @@ def _check_list(invited: Invitation) -> None:
             signer.certificate, payload_of(assent), assent.signature
         ):
             raise InputError(ALTERED)
+    if missing := [card.name for card in cards.values() if card.id not in invited.signatures]:
+        raise InputError(
+            f"The invitation of '{invited.card.name}' has a list that "
+            f"{join_names(sorted(missing))} did not sign: ask for a new invitation."
+        )
