@@ -1,1 +1,1 @@
-"""The ways to other members: sessions of Zenoh, from peer to peer or by a relay, and addresses."""
+"""Connections to other members: Zenoh sessions, direct or through a relay, and addresses."""

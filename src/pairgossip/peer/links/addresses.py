@@ -1,8 +1,8 @@
-"""Whether this machine can resolve the names in the addresses of neighbors.
+"""Checks that this machine can resolve the names in the addresses of neighbors.
 
-A name that does not resolve looks like a neighbor that is off: Zenoh tries again forever and says
-nothing. So the names of neighbors that are not connected are looked up here as well, in a thread of
-their own, because the system's lookup may take half a minute where the name service is silent.
+A name that does not resolve looks like a neighbor that is off: Zenoh tries again forever, and does
+not report it. So the names of neighbors that are not connected are also looked up here, in a
+separate thread, as the system may take half a minute if the name service does not answer.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Resolve = Callable[[str], object]
 """``resolve(name)``: raise `OSError` if this machine cannot resolve a name."""
 
 _SECONDS_BETWEEN_LOOKUPS = 60.0
-"""Age of an answer, in seconds, beyond which a name that is asked about is looked up again."""
+"""Age of an answer, in seconds, beyond which its name is looked up again."""
 
 
 def host_name(address: str | None) -> str | None:
-    """Return the name in ``tls/HOST:PORT``; None for a number, and for a member without address."""
+    """Return the host name in ``tls/HOST:PORT``; None for an IP address, and without an address."""
     parsed = None if address is None else parse_address(address, TLS)
     if parsed is None:
         return None
@@ -44,20 +44,20 @@ class NameLookup:
         self._resolve = _resolve if resolve is None else resolve
         self._interval = interval
         self._answers: dict[str, tuple[float, bool]] = {}
-        """When each name was last looked up, and whether it resolved; written by the thread."""
+        """The time of each name's last lookup, and whether it resolved; the thread writes them."""
         self._thread: threading.Thread | None = None
 
     def find_unresolved(self, names: Collection[str]) -> set[str]:
-        """Return which of these names did not resolve when last looked up; this never waits.
+        """Return the names that did not resolve when they were last looked up; this never waits.
 
-        Names without an answer, or with an old one, are looked up for the calls to come, one
-        after another in a single thread, however long that takes.
+        Names without an answer, or with an old one, are looked up for later calls, one after
+        another in a single thread.
         """
         is_busy = self._thread is not None and self._thread.is_alive()
         if not is_busy and (due := sorted(set(filter(self._is_due, names)))):
             # A daemon, since a lookup that hangs must not keep the peer from ending.
             self._thread = threading.Thread(target=self._look_up, args=(due,), daemon=True)
-            with contextlib.suppress(RuntimeError):  # no thread can be had now: later, then
+            with contextlib.suppress(RuntimeError):  # no thread is free: a later call tries again
                 self._thread.start()
         return {name for name in names if not self._answers.get(name, (0.0, True))[1]}
 

@@ -1,8 +1,8 @@
 """Frames between members that cannot call each other: all connect outward, to a relay.
 
-The relay is a router of Zenoh's, known by its certificate and trusted with nothing else: frames are
-sealed from member to member (`pairgossip.peer.protocol.sealing`). It says who is there, which is
-a hint. Nobody connects to this peer, and this peer connects to nobody else.
+The relay is a router of Zenoh's, identified by its certificate. It is not trusted otherwise: frames
+are sealed from member to member (`pairgossip.peer.protocol.sealing`), and its reports of members
+that are present are only a hint. This peer connects to nobody else, and nobody connects to it.
 """
 
 from __future__ import annotations
@@ -38,35 +38,35 @@ if TYPE_CHECKING:
     from zenoh import Config, Sample
 
 ALL_PRESENT = "pairgossip/alive/*"
-"""The keys at which members tell a relay that they are there."""
+"""The Zenoh keys at which members announce their presence to a relay."""
 ASKING_WHO_IS_THERE = ("declare_liveliness_subscriber", "liveliness_query")
-"""Zenoh's messages that ask it."""
+"""Zenoh's messages that ask a relay for the members that are present."""
 _LONGEST_OPENING = 3_000
-"""Milliseconds until an attempt to reach the relay is given up, for the next one."""
+"""Largest time of an attempt to reach the relay, in milliseconds; then another one begins."""
 _SECONDS_BETWEEN_HELLOS = 0.5
-"""Of those that this peer begins with; each that it is sent is answered."""
+"""Least time, in seconds, between unprompted hellos to a neighbor, or attempts to connect."""
 _MOST_WAITING = 4
-"""Frames that wait for the keys of one neighbor; older ones are lost."""
+"""Largest number of frames that wait for one neighbor's keys; with more, the oldest are lost."""
 _LONGEST_WAITING = 1 << 18
-"""Bytes of a frame that waits for keys; a longer one is lost, as frames may be, and repeated."""
+"""Largest size of a frame that waits for keys, in bytes; a longer one is lost, and repeated."""
 
 
 def open_link(
     site: Site, identity: Identity, on_frame: OnFrame, relay: str | None, certificate: Path
 ) -> ZenohLink:
-    """Open the network of a peer: by the relay at an address, or to its neighbors."""
+    """Open the network of a peer: through the relay at an address, or directly to its neighbors."""
     if relay is None:
         return ZenohLink(site, identity, on_frame)
     return RelayLink(site, identity, on_frame, Relay(relay, read_relay_certificate(certificate)))
 
 
 def presence_of(peer: str) -> str:
-    """Return the key at which a peer tells a relay that it is there."""
+    """Return the Zenoh key at which a peer announces its presence to a relay."""
     return f"pairgossip/alive/{peer}"
 
 
 def relayed_configuration(site: Site, relay: Relay) -> dict[str, Any]:
-    """Return Zenoh's configuration of a peer that knows a relay instead of its neighbors."""
+    """Return Zenoh's configuration of a peer that connects to a relay, not to its neighbors."""
     config = configuration(site)
     config["mode"] = "client"
     config["listen"]["endpoints"] = []
@@ -83,7 +83,7 @@ def relayed_configuration(site: Site, relay: Relay) -> dict[str, Any]:
 
 
 def _access_control(site: Site) -> dict[str, Any]:
-    """Return the rules: everything is denied but frames, and the word of who is there."""
+    """Return the access rules: only frames and announcements of presence may pass."""
     others = [one.id for one in site.neighbors]
     rules = [
         allow("hear others", "ingress", ["put"], *(key_between(one, site.me) for one in others)),
@@ -103,16 +103,16 @@ def _access_control(site: Site) -> dict[str, Any]:
 
 
 class RelayLink(ZenohLink):
-    """The way to the neighbors by a relay, which may be off when this begins."""
+    """The connection to the neighbors through a relay, which may be off at first."""
 
     def __init__(self, site: Site, identity: Identity, on_frame: OnFrame, relay: Relay) -> None:
         self._relay = relay
-        self._talking = threading.RLock()
+        self._lock = threading.RLock()
         super().__init__(site, identity, on_frame)
 
     def send(self, to: str, frame: bytes) -> None:
-        """Seal and send a frame without waiting, or keep it until there are keys to seal it by."""
-        with self._talking:
+        """Seal and send a frame without waiting; without keys, keep it until there are some."""
+        with self._lock:
             pair = self._pairs.get(to)
             if pair is None:
                 self._count(Event.FRAME_NOT_SENT)
@@ -126,18 +126,18 @@ class RelayLink(ZenohLink):
                 self._put(to, sealed, Event.FRAME_SENT)
 
     def connected(self) -> set[str]:
-        """Return the neighbors that are there, as the relay says, and have keys; a hint."""
-        with self._talking:
+        """Return the neighbors that have keys and are present, as the relay reports; a hint."""
+        with self._lock:
             return {one for one in self._present if self._pairs[one].has_keys}
 
     def close(self, longest: float = _LONGEST_CLOSING) -> None:
-        """Disconnect, or stop trying to connect."""
-        with self._talking:
+        """Disconnect, or stop attempts to connect."""
+        with self._lock:
             self._closing.set()
         super().close(longest)
 
     def _open(self, site: Site) -> None:
-        """Begin to connect: frames are lost until the relay is reached."""
+        """Start to connect; only a few frames wait until the relay is reached."""
         with needed_for("A peer", "pairgossip"):
             import zenoh
 
@@ -154,7 +154,7 @@ class RelayLink(ZenohLink):
         self._closing = threading.Event()
         if site.neighbors:
             config = zenoh.Config.from_json5(json.dumps(relayed_configuration(site, self._relay)))
-            # Zenoh returns from there only once the relay is reached.
+            # A thread of its own, since Zenoh waits for the relay.
             args = config, self._closing
             threading.Thread(target=self._keep_opening, args=args, daemon=True).start()
 
@@ -167,7 +167,7 @@ class RelayLink(ZenohLink):
             except zenoh.ZError:
                 closing.wait(_SECONDS_BETWEEN_HELLOS)
                 continue
-            with self._talking:
+            with self._lock:
                 if not closing.is_set():
                     self._session = session
                     me = self._site.me
@@ -181,11 +181,11 @@ class RelayLink(ZenohLink):
             session.close()  # type: ignore[no-untyped-call]
 
     def _meet(self, sample: Sample) -> None:
-        """Agree on keys with a neighbor that comes, and forget those of one that goes."""
+        """Agree on keys with a neighbor that appears, and forget those of one that leaves."""
         import zenoh
 
         who = str(sample.key_expr).rpartition("/")[2]
-        with self._talking:
+        with self._lock:
             if who not in self._pairs:
                 return
             if sample.kind == zenoh.SampleKind.DELETE:
@@ -196,7 +196,7 @@ class RelayLink(ZenohLink):
                 self._greet(who)
 
     def _greet(self, to: str) -> None:
-        """Say hello, unless that was just done."""
+        """Send a hello, but not soon after another one."""
         now = time.monotonic()
         if now - self._greeted_at[to] > _SECONDS_BETWEEN_HELLOS:
             self._greeted_at[to] = now
@@ -215,14 +215,14 @@ class RelayLink(ZenohLink):
             return
         sender = str(sample.key_expr).rpartition("/")[2]
         content = bytes(sample.payload)
-        with self._talking:
+        with self._lock:
             frame = self._receive(sender, content)
         if frame is not None:
             self._count(Event.FRAME_RECEIVED, len(content))
             self._on_frame(sender, frame)
 
     def _receive(self, sender: str, content: bytes) -> bytes | None:
-        """Return the frame in what has come; answer it, and send what waited for that."""
+        """Return the frame in a message; answer it, and send the frames that waited for keys."""
         pair = self._pairs.get(sender)
         if pair is None:
             self._count(Event.FRAME_NOT_SIGNED)

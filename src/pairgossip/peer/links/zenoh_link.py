@@ -1,24 +1,24 @@
-"""Frames between neighbors over Eclipse Zenoh: who may connect, and what each may say.
+"""Frames between neighbors over Eclipse Zenoh, and the rules for connections and frames.
 
-Everything is refused by default. Four locks, one behind the other:
+Everything is refused by default. There are four layers of protection:
 
-- TLS 1.3 both ways, trusting the certificates of the neighbors and no other. Evicted neighbors and
-  those whose certificates have expired are not among them: see `admissible`.
-- Rules on certificates' common names, which are ids: from the neighbor ``b`` only what it puts at
-  ``pairgossip/<me>/<b>``, to it only what is put at ``pairgossip/<b>/<me>``; nothing else passes.
-- A signature on every frame. TLS takes whatever a trusted key has signed, so a neighbor could issue
-  a certificate in another neighbor's name, also a long time after its own has expired. The first
-  two locks let that through; what it says is refused by the third.
-- A seal on every frame (`peer.identity.certificates`), so that such a neighbor cannot read what is
-  meant for the other either.
+- TLS 1.3 both ways, which trusts only the certificates of neighbors. Evicted neighbors and those
+  whose certificates have expired are not among them: see `admissible`.
+- Rules on certificates' common names, which are ids: a neighbor ``b`` may only put frames at
+  ``pairgossip/<me>/<b>``, and gets only those at ``pairgossip/<b>/<me>``; nothing else passes.
+- A signature on every frame. TLS accepts anything that a trusted key has signed, so a neighbor
+  could issue a certificate in another neighbor's name, even long after its own has expired. The
+  first two layers let it pass; the third refuses its frames.
+- A seal on every frame (`peer.identity.certificates`), so that such a neighbor cannot read the
+  frames for the other, either.
 
-Nothing looks for peers by itself: addresses are those that were given. Frames may be lost, also on
-purpose when too many come at once: the exchange survives that.
+Peers are not searched for: all addresses are in the list of members. Frames may be lost, and some
+are dropped if too many arrive at once; exchanges survive that.
 
-On the network a frame is a byte that tells the version, the signature, and what is sealed. Version
-and signature keep their places in all versions to come, and the signature covers what follows and
-the version. So a peer knows for certain that a neighbor speaks another version, whatever else has
-changed, and says so instead of misunderstanding it.
+On the network a frame is a byte with the version, the signature, and the sealed content. Version
+and signature will keep their places in all versions, and the signature covers the version and the
+sealed content. So a peer recognizes for certain that a neighbor uses another version, after any
+other change, and reports that instead of misunderstanding the frame.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ if TYPE_CHECKING:
 
 
 _LEASE = 3_000
-"""Milliseconds of silence after which a neighbor is disconnected; signs of life come more often."""
+"""Longest silence of a neighbor, in milliseconds; then it is disconnected."""
 _LONGEST_HANDSHAKE = 5_000
-"""Milliseconds."""
+"""Largest time of a handshake, in milliseconds; then the connection is closed."""
 _HEADER = 1 + 64
-"""Bytes of the version, and of an Ed25519 signature."""
+"""Number of bytes of the version and an Ed25519 signature."""
 OVERHEAD = _HEADER + certificates.OVERHEAD
-"""How many bytes longer a frame is on the network."""
+"""Number of bytes by which a frame is longer on the network."""
 _SLACK = 1024
-"""Room for what Zenoh adds to a frame."""
+"""Number of further bytes that Zenoh may add to a frame."""
 _PURPOSE = b"pairgossip frame\x00"
 _BYTES = {Event.FRAME_SENT: Event.BYTES_SENT, Event.FRAME_RECEIVED: Event.BYTES_RECEIVED}
-"""Frames whose bytes are counted."""
+"""Events of frames, with the counters of their bytes."""
 _MOST_WAITING = 1 << 26
-"""Bytes of frames in the inbox; further ones are dropped, and have to be sent again."""
+"""Largest size of all frames in the inbox, in bytes; further ones are dropped, and sent again."""
 _LONGEST_REOPENING = 15.0
-"""Seconds until the session before has ended, and then until its port is free again."""
+"""Largest wait for the end of the old session, and then for its port, in seconds; then it fails."""
 _LONGEST_CLOSING = 0.5
-"""Seconds a stopping peer waits: Zenoh waits up to 10 for a neighbor whose cable is out."""
+"""Largest wait of a stopping peer, in seconds; Zenoh waits up to 10 for an absent neighbor."""
 
 OnFrame = Callable[[str, bytes], None]
 """``on_frame(sender, frame)``, called in a thread of Zenoh's."""
@@ -74,21 +74,21 @@ OnFrame = Callable[[str, bytes], None]
 
 @dataclass(frozen=True)
 class Site:
-    """Where a peer is, and who may come."""
+    """A peer's address and files, and the neighbors that may connect."""
 
     me: str
     neighbors: Sequence[Member]
     certificate: Path
     key: Path
     listen: str | None = None
-    """None: this peer connects to others, and nobody to it."""
+    """The address at which the peer listens; None if only it connects to others."""
     longest_frame: int = 1 << 17
 
 
 def admissible(neighbors: Sequence[Member], evicted: Collection[str]) -> tuple[Member, ...]:
     """Return the neighbors that may connect now: neither evicted nor expired.
 
-    One whose certificate is not valid yet is among them: it connects as soon as the clocks agree.
+    Those whose certificates are not valid yet are included: they connect once the clocks agree.
     """
     return tuple(
         one for one in neighbors if one.id not in evicted and not is_expired(one.certificate)
@@ -96,12 +96,12 @@ def admissible(neighbors: Sequence[Member], evicted: Collection[str]) -> tuple[M
 
 
 def inbox_of(peer: str) -> str:
-    """Return the keys that a peer listens to."""
+    """Return the Zenoh keys to which a peer listens."""
     return f"pairgossip/{peer}/*"
 
 
 def key_between(sender: str, to: str) -> str:
-    """Return the key at which one peer puts what is meant for another."""
+    """Return the Zenoh key at which one peer puts frames for another."""
     return f"pairgossip/{to}/{sender}"
 
 
@@ -109,7 +109,7 @@ def configuration(site: Site) -> dict[str, Any]:
     """Return Zenoh's configuration of a peer."""
     if not site.neighbors:  # an empty list would make Zenoh trust every public authority
         raise InputError("This peer has no neighbors: add one with pairgossip peer join.")
-    # With a deadline for those who connect and then say nothing.
+    # The deadline is for connections on which nothing is sent.
     listen = f"{site.listen}#tls_handshake_timeout_ms={_LONGEST_HANDSHAKE}"
     return {
         "mode": "peer",
@@ -147,7 +147,7 @@ def configuration(site: Site) -> dict[str, Any]:
 
 
 def access_control(me: str, neighbors: Sequence[str]) -> dict[str, Any]:
-    """Return the rules: everything is denied but frames between me and each neighbor."""
+    """Return the access rules: only frames between this peer and each neighbor may pass."""
     return {
         "enabled": True,
         "default_permission": "deny",
@@ -171,7 +171,7 @@ def _rules(me: str, neighbor: str) -> list[dict[str, Any]]:
 
 
 def allow(name: str, flow: str, messages: Sequence[str], *keys: str) -> dict[str, Any]:
-    """Return the rule of Zenoh's, under its name, that lets messages about some keys pass."""
+    """Return a Zenoh rule with a name, which lets messages about some keys pass."""
     return {
         "id": name,
         "permission": "allow",
@@ -196,19 +196,19 @@ def _tls(site: Site) -> dict[str, Any]:
 
 
 class Inbox:
-    """Frames that wait for the peer's own thread; when it is full, more are dropped."""
+    """Frames that wait for the peer's own thread; a full inbox drops further ones."""
 
     def __init__(self, size: int = 1024, longest: int = _MOST_WAITING) -> None:
         self._size, self._longest = size, longest
         self._putting = threading.Lock()
         self._put = self._got = 0
-        """Bytes of frames that came in, and of those that have gone out again."""
-        # Unlike Queue, it may be filled by a handler of signals at any moment.
+        """The total sizes of frames that were put in and taken out, in bytes."""
+        # Unlike with Queue, a signal handler may put something into it at any moment.
         self._queue: SimpleQueue[tuple[str, bytes] | None] = SimpleQueue()
         self.dropped = 0
 
     def put(self, sender: str, frame: bytes) -> None:
-        """Add a frame, unless too many wait already."""
+        """Add a frame; drop it if too many wait already."""
         with self._putting:
             waiting = self._put - self._got
             if self._queue.qsize() >= self._size or waiting > self._longest:
@@ -222,7 +222,7 @@ class Inbox:
         self._queue.put(None)
 
     def get(self, timeout: float) -> tuple[str, bytes] | None:
-        """Return the next frame and its sender, or None after a while or when woken."""
+        """Return the next frame and its sender; None after a timeout, or after `wake`."""
         try:
             next_ = self._queue.get(timeout=timeout) if timeout > 0 else self._queue.get_nowait()
         except Empty:
@@ -232,7 +232,7 @@ class Inbox:
 
 
 class ZenohLink:
-    """The way to the neighbors, as `pairgossip.peer.service.runtime.Link`."""
+    """The connection to the neighbors, a `pairgossip.peer.service.runtime.Link`."""
 
     def __init__(self, site: Site, identity: Identity, on_frame: OnFrame) -> None:
         self._sign = identity.sign
@@ -258,12 +258,12 @@ class ZenohLink:
         self._count(Event.FRAME_SENT, len(whole))
 
     def counts(self) -> Counter[Event]:
-        """Return what has happened."""
+        """Return the number of events of each kind."""
         with self._counting:
             return Counter(self._counts)
 
     def connected(self) -> set[str]:
-        """Return the neighbors with whom there is a connection; a hint, for display."""
+        """Return the neighbors that are connected; a hint, for display."""
         if self._session is None:
             return set()
         return {
@@ -273,16 +273,16 @@ class ZenohLink:
         }
 
     def other_versions(self) -> dict[str, int]:
-        """Return the neighbors that speak another version, and which, as of their last frame."""
+        """Return the neighbors whose last frame had another version, with that version."""
         others = dict(self._others)  # a thread of Zenoh's may change it meanwhile
         return {one: version for one, version in others.items() if one in self._certificates}
 
     def reopen(self, neighbors: Sequence[Member]) -> None:
-        """Begin a new session with these neighbors, and end the one before with all it holds.
+        """End the session with all its resources, and begin a new one with these neighbors.
 
         Frames on their way are lost. Without neighbors there is no session.
         """
-        self.close(_LONGEST_REOPENING)  # it is gone, with its descriptors, before the next begins
+        self.close(_LONGEST_REOPENING)  # so that its descriptors are closed first
         site = replace(self._site, neighbors=neighbors)
         end = time.monotonic() + _LONGEST_REOPENING
         while True:
@@ -295,7 +295,7 @@ class ZenohLink:
                 time.sleep(0.2)
 
     def close(self, longest: float = _LONGEST_CLOSING) -> None:
-        """Disconnect; what a neighbor that is out of reach holds up for longer ends by itself."""
+        """Disconnect; if a neighbor that is out of reach delays that, it ends in the background."""
         session, self._session = self._session, None
         if session is not None:
             closing = threading.Thread(target=_end, args=(session,), daemon=True)
@@ -311,7 +311,7 @@ class ZenohLink:
         self._sealer = Sealer(site.me)
         self._options = {
             "congestion_control": zenoh.CongestionControl.DROP,
-            "express": True,  # a frame on its own, now: the other side waits for it
+            "express": True,  # sent at once, not in a batch: the other side waits for it
         }
         if not site.neighbors:
             return
@@ -321,7 +321,7 @@ class ZenohLink:
             self._subscriber = session.declare_subscriber(inbox_of(site.me), self._take)
         except zenoh.ZError as problem:
             self.close()
-            raise _sentence(str(problem), site) from None
+            raise _opening_error(str(problem), site) from None
 
     def _take(self, sample: Sample) -> None:
         size = len(sample.payload) - OVERHEAD
@@ -347,7 +347,7 @@ class ZenohLink:
         self._on_frame(sender, frame)
 
     def _count(self, event: Event, size: int = 0) -> None:
-        """Count a frame, and the bytes of one that has gone its way."""
+        """Count an event, and the bytes of a frame that was sent or received."""
         with self._counting:
             self._counts[event] += 1
             if (in_bytes := _BYTES.get(event)) is not None:
@@ -357,25 +357,25 @@ class ZenohLink:
 def _end(session: Session) -> None:
     from zenoh import ZError
 
-    with suppress(ZError):  # it took too long: there is nobody left to tell
+    with suppress(ZError):  # it took too long, and nobody waits for it any more
         session.close()  # type: ignore[no-untyped-call]
 
 
 def signed_part(sender: str, to: str, version: int, sealed: bytes) -> bytes:
-    """Return what the sender of a frame signs: the receiver too, so that nobody can pass it on."""
+    """Return the bytes to sign for a frame; as they name the receiver, nobody can pass it on."""
     return b"%b%c%b/%b\x00%b" % (_PURPOSE, version, sender.encode(), to.encode(), sealed)
 
 
 def _is_genuine(certificate: str, sender: str, to: str, content: bytes) -> bool:
-    """Whether a frame is signed by its sender for its receiver, in whatever version."""
+    """Return whether a frame of any version is signed by its sender for its receiver."""
     if len(content) < _HEADER:
         return False
     signature, sealed = content[1:_HEADER], content[_HEADER:]
     return is_signed(certificate, signed_part(sender, to, content[0], sealed), signature)
 
 
-def _sentence(problem: str, site: Site) -> InputError:
-    """Say what keeps Zenoh from opening."""
+def _opening_error(problem: str, site: Site) -> InputError:
+    """Return the error for a problem that keeps Zenoh from opening."""
     place = (site.listen or "").removeprefix(TLS)
     sentences = {
         "Address already in use": f"{place} is in use by another program: stop it, or give another"
