@@ -77,7 +77,7 @@ def flag_site(spec: Spec, cells: IntArray, *, is_shown: bool) -> int:
     return _JOINS + _SHOWS * is_shown if is_enough else 0
 
 
-def tell_site(spec: Spec, counts: IntArray, plan: Plan, shown_as: str | None) -> IntArray:
+def write_site(spec: Spec, counts: IntArray, plan: Plan, shown_as: str | None) -> IntArray:
     """Return the words of a site that contributes these counts."""
     summary = summary_of(spec, counts)
     estimate, classes = summary.find(), summary.layout.split(counts)[0]

@@ -1,7 +1,7 @@
-"""Statistics from one sum of counts: the table that members keep, and what is read from it.
+"""Statistics from one sum of counts: the table that members keep, and the figures in it.
 
-A member whose rows do not fill every class adds none, and contributes zeros; where fewer members
-add rows than it takes to hide one, no table is made.
+A member whose rows do not fill every class adds none, and contributes zeros. If too few members add
+rows to hide any of them, no table is made.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pairgossip.peer.sums.plausibility import check_sums, check_value
 from pairgossip.peer.sums.programs import Generation, SumsProgram
 from pairgossip.peer.sums.results import AddedNoise, rounded_or_none
 from pairgossip.peer.sums.site_sums import SiteSums
-from pairgossip.peer.sums.sites import Plan, read_sites, tell_site
+from pairgossip.peer.sums.sites import Plan, read_sites, write_site
 from pairgossip.peer.sums.statistics import cells_of, explain_no_interval, noise_law, summary_of
 from pairgossip.text import join_names
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from pairgossip.summaries.summary import Summary
 
 _SALT = 32
-"""Length of a salt in bytes; without it nobody can try which table has a digest."""
+"""Length of a salt in bytes; nobody without the salt can guess the table of a digest."""
 
 
 class Table(NamedTuple):
     """Counts over the rows of all members."""
 
     batches: tuple[int, ...]
-    """The number of members in each of the sums that were added up."""
+    """The number of members of each sum that was added up."""
     counts: bytes
     """Signed 64-bit integers: the number of rows, then those in cells or blocks."""
     sites: SiteSums | None = None
-    """The sums over sites, of those that added rows to the first table; None if not compared."""
+    """The sums over the sites that added rows to the first table; None if not compared."""
 
     @property
     def numbers(self) -> IntArray:
@@ -58,7 +58,7 @@ class Table(NamedTuple):
 
 
 def pack_table(salt: bytes, table: Table) -> bytes:
-    """Return a table as it is kept: a salt, and the table."""
+    """Return a table as bytes to store: a salt, and the table."""
     return salt + msgspec.msgpack.encode(tuple(table) if table.sites is not None else table[:2])
 
 
@@ -107,13 +107,13 @@ class StatisticsProgram(SumsProgram):
     salt
         This member's part of the table's salt.
     noise
-        Draws what this member adds to its counts, where the specification asks for noise.
+        The draw of this member's noise; None if the specification asks for none.
     plan
-        The members that add numbers about sites; None where none are asked for.
+        The sites that add numbers about themselves; None if sites are not compared.
     me
-        This member's id, which finds its own numbers where sites are compared.
+        This member's id, by which its site is found in the plan.
     least_members
-        The least number of members that add rows; one more where small counts are hidden.
+        The least number of members that add rows; one more if small counts are hidden.
     """
 
     most_sums = 1
@@ -144,7 +144,7 @@ class StatisticsProgram(SumsProgram):
 
     @property
     def _is_made(self) -> bool:
-        """Whether enough members add rows for a table to be made."""
+        """Whether enough members add rows for a table."""
         least = 0
         if self._noise is None:  # noise hides the rows of a single member, too
             least = self._least_members + (self._cells.columns.least > 1)
@@ -165,9 +165,9 @@ class StatisticsProgram(SumsProgram):
         return msgspec.msgpack.encode(edges), self._words[-1] + len(self._salt)
 
     def contribute(self, ask: Ask) -> Words:
-        """Return this member's counts, and a part of the table's salt."""
+        """Return this member's counts, its numbers about its site, and its part of the salt."""
         total = self._own_total
-        return np.concatenate([total.view(np.uint64), self._tell_site(total), self._salt])
+        return np.concatenate([total.view(np.uint64), self._write_site(total), self._salt])
 
     @cached_property
     def _own_total(self) -> IntArray:
@@ -177,12 +177,12 @@ class StatisticsProgram(SumsProgram):
             total[1:] += self._noise(self._cells.counts)
         return total
 
-    def _tell_site(self, total: IntArray) -> Words:
+    def _write_site(self, total: IntArray) -> Words:
         """Return the numbers about this site that go with its counts."""
         words = 0 if self._plan is None else self._plan.words
         if self._plan is None or not words or self._me not in self._plan.sites:
             return np.zeros(words, dtype=np.uint64)
-        return tell_site(self._spec, total[1:], self._plan, self._me).view(np.uint64)
+        return write_site(self._spec, total[1:], self._plan, self._me).view(np.uint64)
 
     def _follow(self, public: bytes) -> None:
         raise Disagreement("cells that are elsewhere, or another table before")
@@ -197,15 +197,15 @@ class StatisticsProgram(SumsProgram):
 
     @property
     def _rounded_sizes(self) -> list[int]:
-        """The numbers of rows added at once, as other members learn them: rounded down."""
+        """The numbers of rows that members add, rounded down as others learn them."""
         return [count for count in self._added.values() if count]
 
     def _pack(self, salt: bytes, new: IntArray, sites: SiteSums | None) -> bytes:
-        """Return the table with these counts, as it is kept."""
+        """Return the table with these counts, as bytes to store."""
         return pack_table(salt, Table((len(self.members),), new.astype("<i8").tobytes(), sites))
 
     def _conclude(self, kept: bytes) -> dict[str, Any]:
-        """Return the fields of the result that follow from a table, or from there being none."""
+        """Return the fields of the result that follow from a stored table, or from having none."""
         left_out = tuple(sorted(one for one, count in self._added.items() if not count))
         least = self._cells.columns.least
         fields: dict[str, Any] = {
@@ -220,7 +220,7 @@ class StatisticsProgram(SumsProgram):
         return fields | self._read(table)
 
     def _check(self, new: IntArray, least: int, most: int) -> None:
-        """Raise `Disagreement` for counts that no ``least`` to ``most`` rows have."""
+        """Raise `Disagreement` for counts that no rows from ``least`` to ``most`` have."""
         members = len(self._generation.members)
         law = None if self._noise is None else noise_law(self._spec, members)
         adding = sum(count > 0 for count in self._added.values())
@@ -256,7 +256,7 @@ class StatisticsProgram(SumsProgram):
 
     @property
     def table(self) -> bytes | None:
-        """The table that the result is read from, as it is kept; None if there is none."""
+        """The stored bytes of the result's table; None if there is none."""
         return self._kept
 
 
