@@ -1,1 +1,1 @@
-"""How sure the estimate of a peer is whose rows travel."""
+"""The errors of a peer's estimate if rows travel."""

@@ -1,8 +1,8 @@
-"""The errors of a peer's estimate, which are different things and never added up.
+"""The errors of a peer's estimate, which differ in kind and are never added up.
 
-The gossip error is how far this peer still is from the value over the rows that take part: it falls
-with messages. The sampling error is how far that value may be from the one of the population that
-the rows are drawn from: it falls with rows only. The privacy error is what reporting adds to it.
+The gossip error is the distance of this peer from the value over the rows that take part: it falls
+with messages. The sampling error is that of this value from the one of the population that the rows
+are drawn from: it falls with rows only. The privacy error is the one that reporting adds to it.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 _LEVEL = 0.95
 """Confidence level of all intervals of peers."""
 _EXCHANGES_PER_ROW = 16
-"""Exchanges per row of the member with the most rows, after which a peer can judge itself: its
+"""Number of exchanges per row of the member with the most rows before a peer judges its error: its
 rows mix by one local exchange at each with a neighbor."""
-_MET = 0.9
-"""The part of the others' rows whose owners' records must have passed by."""
+_LEAST_MET = 0.9
+"""Least share of others' rows whose owners' records have passed by; below it errors are None."""
 
 
 class Errors(msgspec.Struct, frozen=True, kw_only=True):
-    """How sure an estimate is; None where that is not known, and of models."""
+    """The errors of an estimate; None if unknown, and for models."""
 
     gossip_error: float | None = None
     """The standard error of this peer's estimate of the value over all rows (or reports)."""
     gossip_interval: tuple[float, float] | None = None
-    """Where the value over all rows (under privacy, over all reports) is likely to lie."""
+    """The 95 % interval for the value over all rows (under privacy, over all reports)."""
     sampling_error: float | None = None
-    """The standard error of the value over all rows, as one of the population they come from.
+    """The standard error of the value over all rows, as an estimate of the population's.
 
-    Under privacy at least this: what the privacy error does not account for; None if it could be
-    the whole.
+    Under privacy a lower bound: the part that the privacy error does not explain; None if it could
+    explain all.
     """
     sampling_interval: tuple[float, float] | None = None
-    """Covers the population's value in 95 % of all samples; it allows for the privacy error."""
+    """The interval for the population's value, at 95 %; it allows for the privacy error."""
     privacy_error: float | None = None
-    """Under privacy, the largest standard error that reporting instead of sending can bring."""
+    """The largest standard error that reports, instead of rows, can bring under privacy."""
 
     def as_fields(self) -> dict[str, Any]:
         """Return the errors by name."""
@@ -64,17 +64,17 @@ UNKNOWN = Errors()
 def errors_of(
     context: PeerContext, state: State, seen: Uncertainty | None, met: Collection[str]
 ) -> Errors:
-    """Judge a peer's estimate by its state, and by what was seen of its masses on the way.
+    """Return the errors of a peer's estimate, by its state and by the history of its masses.
 
-    There is no sampling error before most have been ``met``: rows of members that never ran do not
-    count in the estimate, though they are listed.
+    There is no sampling error before most members have been ``met``: rows of listed members that
+    never ran do not count in the estimate.
     """
     rule = context.rule
     if not isinstance(rule, StatisticRule):
         return UNKNOWN
     averages, total, privacy = readout_of(context, state), None, None
     if (kernel := context.agreed.debiased) is not None:
-        # Only here, so that nothing of privacy is loaded into a small device.
+        # Imported here, so that a small device does not load privacy.
         from pairgossip.peer.estimates.privacy_noise import bound_noise
 
         rows = sum(context.present_rows.values())
@@ -93,10 +93,10 @@ def errors_of(
 
 
 def population_error(context: Context, state: State, averages: FloatArray) -> float | None:
-    """Return the standard error of the value over all rows as one of the population.
+    """Return the standard error of the value over all rows, as an estimate of the population's.
 
-    ``averages`` are the peer's `readout_of`. Under privacy rows are reports, and their noise is in
-    it. None before `fewest_exchanges`, and where rows do not differ in what they add to the
+    ``averages`` are the peer's `readout_of`. Under privacy rows are reports, and the error includes
+    their noise. None before `fewest_exchanges`, and if all rows have the same effect on the
     statistic.
     """
     rule, rows = context.rule, sum(context.present_rows.values())
@@ -112,17 +112,17 @@ def population_error(context: Context, state: State, averages: FloatArray) -> fl
 
 
 def fewest_exchanges(rows: Iterable[int]) -> int:
-    """Return after how many exchanges a peer can judge itself, given all members' rows."""
+    """Return the number of exchanges before a peer judges its error; ``rows`` are all members'."""
     return _EXCHANGES_PER_ROW * max(2, *rows)
 
 
 def have_met(others: Mapping[str, int], met: Iterable[str]) -> bool:
     """Return whether records of members with most of the others' rows have passed by."""
-    return sum(others.get(who, 0) for who in met) >= _MET * sum(others.values())
+    return sum(others.get(who, 0) for who in met) >= _LEAST_MET * sum(others.values())
 
 
 def rows_of_others(context: Context) -> dict[str, int]:
-    """Return how many rows each other member has that takes part, by its id."""
+    """Return the number of rows of each other member that takes part, by its id."""
     return {who: count for who, count in context.present_rows.items() if who != context.me}
 
 
@@ -130,7 +130,7 @@ def readout_of(context: Context, state: State) -> FloatArray:
     """Return the components of a statistic, or the model, over all rows of a peer."""
     rule = context.rule
     if isinstance(rule, WeightedMixing):
-        # Sums over weights, so that rows that were picked more often count for more.
+        # A ratio of sums, so that rows that were picked more often count for more.
         return rule.readout(tuple(_masses(state).sum(axis=0).tolist()), ())
     readouts = np.array([rule.readout(node.mass, node.private) for node in state.nodes])
     complete = readouts[~np.isnan(readouts).any(axis=1)]
@@ -138,7 +138,7 @@ def readout_of(context: Context, state: State) -> FloatArray:
 
 
 def _masses(state: State) -> FloatArray:
-    """Return the masses of all rows; peers with very many ask every second."""
+    """Return the masses of all rows, fast, since large peers call this every second."""
     entries = chain.from_iterable(node.mass for node in state.nodes)
     return np.fromiter(entries, dtype=np.float64).reshape(len(state.nodes), -1)
 
@@ -146,7 +146,7 @@ def _masses(state: State) -> FloatArray:
 def _interval(
     rule: StatisticRule, averages: FloatArray, error: float, context: PeerContext
 ) -> tuple[float, float] | None:
-    """Return the interval; None if it is without bounds, or there are too few reports for one."""
+    """Return the interval; None if an end is infinite, or with too few reports."""
     value, rows = float(rule.kernel.combine(averages)), sum(context.present_rows.values())
     scale = rule.kernel.interval_scale
     if (mechanism := context.agreed.mechanism) is not None:

@@ -1,9 +1,9 @@
-"""How far the value over the reports may be from that over the rows, whatever the rows are.
+"""Bounds on the error of the value over the reports, as an estimate of that over any rows.
 
-The variance of a debiased U-statistic, given the rows, is a sum of two parts (Hoeffding): what one
-report adds, whose share is convex in the frequencies of the other cells and so is largest where
-all others are in the same cell; and what two add together. The largest of either over all cells
-bounds the variance for any rows, so that a peer can tell it without having seen them.
+The variance of a debiased U-statistic, given the rows, is a sum of two parts (Hoeffding). The part
+of single reports is convex in the frequencies of the other cells, and so is largest if all others
+are in the same cell. The other part is that of pairs of reports. The largest of either over all
+cells bounds the variance for any rows, so a peer knows it without having seen them.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 def bound_noise(
     kernel: DebiasedKernel, rows: int, target: str, averages: FloatArray
 ) -> float | None:
-    """Bound the standard error that reporting brings, whatever is in the rows of all members.
+    """Bound the standard error due to reporting, for any rows of all members.
 
-    A quotient is taken to be linear around the averages of its components as estimated, so that
-    its bound is approximate.
+    A quotient is treated as linear around the estimated averages of its components, so its bound is
+    approximate.
     """
     weights = _weights(kernel, averages)
     if weights is None or rows < 2:
         return None
     unit = float(weights[np.abs(weights).argmax()]) or 1.0
-    # A peer asks every second, and the slopes hardly change: to three digits they are the same.
+    # Peers call this every second, and three digits of the slopes hardly change: see the cache.
     shape = tuple(float(f"{weight / unit:.3g}") for weight in weights.tolist())
     alone, paired, own = (unit * unit * one for one in _largest_variances(kernel, shape))
     error = math.sqrt(4.0 * alone / rows + 2.0 * paired / (rows * (rows - 1)))
@@ -46,7 +46,7 @@ def bound_noise(
 
 
 def _weights(kernel: DebiasedKernel, averages: FloatArray) -> FloatArray | None:
-    """How the statistic depends on each component's average."""
+    """Return the derivatives of the statistic by its components' averages; None if not finite."""
     is_ratio = isinstance(kernel.kernel, Ratio)
     if not np.isfinite(averages).all() or (is_ratio and averages[1] <= 0):
         return None
@@ -61,8 +61,8 @@ def _largest_variances(
 ) -> tuple[float, float, float]:
     """Return the largest variances over all cells.
 
-    They are those of what one report adds, of what two add together beyond what each adds alone,
-    and of what a report says of its own pair.
+    They are those of single reports, of pairs of reports beyond the single ones, and of reports'
+    own pairs.
     """
     mechanism = kernel.mechanism
     table = np.tensordot(np.array(weights), kernel.cell_tables, axes=1)
@@ -74,8 +74,8 @@ def _largest_variances(
     own = np.diagonal(table)
     own_square = expect(mechanism, debias(mechanism, own, 0) ** 2, 0)
     if any(isinstance(column, Grid) for column in mechanism.columns):
-        # The cell itself is drawn then, among neighbors: its own variance is added, and where
-        # it matters little the mean square stands for the variance.
+        # The cell itself is drawn then, among neighbors: its own variance is added, and the
+        # mean square replaces the variance where that matters little.
         moved = _rounding(mechanism, table)
         return _max(alone) + moved, _max(square), _max(own_square)
     paired = square - table**2 - alone - alone.T
@@ -83,7 +83,7 @@ def _largest_variances(
 
 
 def _rounding(mechanism: RandomizedResponse, table: FloatArray) -> float:
-    """Bound the variance that rounding at random brings: a quarter of each squared step."""
+    """Bound the variance due to rounding at random: a quarter of each squared step."""
     split = table.reshape(*mechanism.bins, -1)
     steps = [
         np.abs(np.diff(split, axis=axis)).max()

@@ -1,28 +1,28 @@
-"""How far a peer's estimate may be from the exact value, judged by what the peer sees alone.
+"""The gossip error: a peer's distance from the exact value, judged by its own masses alone.
 
-This is the gossip error. A statistic is a sum over a weight, or a function of several such
-averages, which is taken to be linear around them. What is wrong with it is the residual
-``S - exact * W`` of the peer's own masses, over their weight. Three things make up the residual:
+A statistic is a sum over a weight, or a function of several such averages, which is treated as
+linear around them. Its error is the residual ``S - exact * W`` of the peer's own masses, over their
+weight. Three things make up the residual:
 
-- a walk: the samples of the whole network, of which a peer gets its share by and by;
-- a start: what the peer has gathered of its own and its neighbors' rows before records had spread.
-  It stays in the masses forever, and its part in them falls as one over the exchanges;
-- a fluctuation: how far this peer is from the others at the moment.
+- a walk: the samples of the whole network, of which a peer gets its share over time;
+- a start: the sum over its own and its neighbors' rows from before records had spread. It stays in
+  the masses forever, and its share of them falls as one over the exchanges;
+- a fluctuation: the present distance of this peer from the others.
 
 The history of ``S - estimate * W`` shows all three. It is cut into about eight groups, and each is
 averaged over its exchanges. The fluctuation nearly vanishes in these averages, so the squares of
 the differences between neighboring ones give the variance of the walk; the difference of the first
-average from the beginning is the start. The fluctuation is added once: the mean square of how far
-the ends of short batches are from their averages. (To compare the ends of groups, as batch means
+average from the beginning is the start. The fluctuation is added once: the mean square distance of
+the ends of short batches from their averages. (To compare the ends of groups, as batch means
 do, would count it some sixteen times: far too much for a peer with few rows beside one with many.)
 
 Groups shorter than the time in which records spread would look alike and make the interval too
 narrow. So there is none before records of members with most of the rows have passed by, which takes
 about that time on any graph; nor later, if they no longer do.
 
-Memory is bounded: at 32 batches every two neighboring ones become one. After a restart it goes on
-from its `MassHistory`, if that was kept; without it there is no interval until half of the weight
-has been gathered again. What it cannot see: members whose rows never reach the network, and liars.
+Memory is bounded: at 32 batches every two neighboring ones become one. After a restart the estimate
+continues from its `MassHistory`; without it there is no interval until half of the weight has been
+gathered again. It cannot see members whose rows never reach the network, and liars.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ from pairgossip.peer.protocol.state import Node, State
 from pairgossip.peer.specification.tables import Stop
 
 _MOST_BATCHES = 32
-"""Batches of the history; beyond, every two become one."""
+"""Largest number of batches of the history; beyond it, every two become one."""
 
 
 Masses = tuple[float, ...]
-"""The sums of all components over a peer's rows, and last their weight."""
+"""The sums of all components over a peer's rows, then their weight."""
 
 
 class _MassMark(msgspec.Struct, frozen=True, array_like=True):
@@ -75,15 +75,15 @@ _NO_BATCH_SUMS = _BatchSums()
 
 
 class MassHistory(msgspec.Struct, frozen=True, rename={"generation": "generation_name"}):
-    """How the masses have grown: a few hundred numbers in the status, to go on after a restart."""
+    """The growth of the masses: a few hundred numbers in the status, to go on after a restart."""
 
     generation: str
-    """Its full name, under another key: elsewhere in a status, generations count from 1."""
+    """The name of the generation, under another key: other generations in a status are numbers."""
     batch: int
-    """Exchanges between two marks."""
+    """The number of exchanges between two marks."""
     marks: tuple[_MassMark, ...]
     since: _BatchSums = _NO_BATCH_SUMS
-    """Sums of the batch that has not ended yet."""
+    """The sums of the batch that has not ended yet."""
 
     def fits(self, state: State, width: int) -> bool:
         """Return whether this belongs to a state: a crash may have undone exchanges since."""
@@ -102,11 +102,11 @@ _QUANTILES = dict(enumerate((2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.
 """Quantiles of Student's law for an interval of 95 %, by the number of groups: with two degrees of
 freedom fewer, as neighboring differences share an average. There are more than eleven groups only
 where a crash has lost a part of a short history."""
-_OBSERVED = 0.5
-"""The part of the weight whose growth must have been seen."""
+_LEAST_GROWTH = 0.5
+"""Least share of the weight whose growth is in the history; below it there is no error."""
 _ENOUGH = 0.1
-"""Gossip error, as a part of the sampling error, that is enough: less of it would make an interval
-shorter by less than 1 %."""
+"""Largest gossip error at which a run may stop, relative to the sampling error: without it an
+interval would be shorter by less than 1 %."""
 _FORGETTING = 1 / 32
 """Weight of the newest change in the running mean of the spread."""
 
@@ -114,9 +114,9 @@ _FORGETTING = 1 / 32
 class Uncertainty:
     """Follows one peer's masses from exchange to exchange.
 
-    The rule says what the masses mean, and ``others`` how many rows each other member has that
-    takes part. An earlier process may have kept a history, which is not used if it does not fit the
-    state, and which members' records had passed by.
+    The rule defines the masses; ``others`` are the numbers of rows of the other members that take
+    part. ``history`` and ``met`` are those of an earlier process: its masses, and the members whose
+    records had passed by. They are not used unless the history fits the state.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Uncertainty:
         self._begin(state)
 
     def observe(self, state: State, rows: Collection[int]) -> None:
-        """Take note of a saved exchange that has changed these rows."""
+        """Follow a saved exchange that has changed these rows."""
         if state.generation != self._history.generation:
             self._begin(state)
             return
@@ -165,7 +165,7 @@ class Uncertainty:
         self._note()
 
     def error(self) -> float | None:
-        """Return the standard error of the estimate of the exact value; None if not known yet."""
+        """Return the standard error of the estimate of the exact value; None if unknown yet."""
         direction, weight = self._direction(), self._total[-1]
         if direction is None:
             return None
@@ -194,7 +194,7 @@ class Uncertainty:
         return _QUANTILES[batches // (batches // _GROUPS)] * error
 
     def interval(self) -> tuple[float, float] | None:
-        """Return where the exact value lies with a confidence of about 95 %."""
+        """Return the interval for the exact value at about 95 %; None if there is none yet."""
         width = self.half_width()
         if width is None:
             return None
@@ -202,11 +202,11 @@ class Uncertainty:
         return estimate - width, estimate + width
 
     def spread(self) -> float | None:
-        """Return how much an exchange changes accumulated gradients, relative to them."""
+        """Return the relative change of accumulated gradients in an exchange, or None at first."""
         return None if self._spread is None else math.sqrt(self._spread)
 
     def should_stop(self, stop: Stop | None, population: float | None = None) -> bool:
-        """Return whether any of what was asked for is reached.
+        """Return whether any of the specification's goals is reached.
 
         ``population`` is the standard error of the value over all rows as the population's.
         """
@@ -235,7 +235,7 @@ class Uncertainty:
         self._history = MassHistory(state.generation, 1, (mark,))
 
     def _read(self, node: Node) -> Masses:
-        """The sums and the weight of a node; nothing of one that learns a model."""
+        """Return the sums and the weight of a node; zero for one that learns a model."""
         if isinstance(self._rule, WeightedMixing):
             return node.mass[: self._rule.averaged]
         if isinstance(self._rule, PaperMixing):
@@ -251,15 +251,15 @@ class Uncertainty:
         return float(self._rule.kernel.combine(self._averages()))
 
     def _direction(self) -> Masses | None:
-        """By how much the estimate changes with each of the masses, times the weight.
+        """Return the derivatives of the estimate by the masses, times the weight.
 
-        It is taken to be linear around the averages: exactly so for a quotient, up to its scale.
-        None before there is enough to judge by.
+        The estimate is treated as linear around the averages: for a quotient this is exact, up to
+        its scale. None before the history is long enough.
         """
         weight, marks = self._total[-1], self._history.marks
         if not isinstance(self._rule, StatisticRule) or not self._is_ripe() or weight == 0.0:
             return None
-        if (marks[-1].masses[-1] - marks[0].masses[-1]) / weight < _OBSERVED:
+        if (marks[-1].masses[-1] - marks[0].masses[-1]) / weight < _LEAST_GROWTH:
             return None
         averages = self._averages()
         with np.errstate(all="ignore"):
@@ -290,7 +290,7 @@ class Uncertainty:
         self._history = MassHistory(history.generation, batch, marks, since)
 
     def _end_rounding_errors(self) -> None:
-        """Add all up anew, so rarely that its cost per exchange does not grow with the rows."""
+        """Add all up again, so rarely that the cost per exchange does not grow with the rows."""
         if self._replaced >= len(self._parts):
             self._total, self._replaced = _total(self._parts), 0
 
@@ -315,9 +315,9 @@ class Uncertainty:
 def _walk_and_start(begin: float, averages: list[float]) -> float:
     """Estimate the square of the residual that lasts, from its averages over groups.
 
-    Of a walk of variance 1 that is led back to 0 at its end, as the estimate leads the residual,
-    the squares below are worth ``first`` and ``between`` on average; what is left of the 1 is made
-    up for by weighting the differences between averages, which know nothing of the start.
+    For a walk of variance 1 that returns to 0 at its end, as the estimate makes the residual, the
+    squares below are ``first`` and ``between`` on average. A weight on the differences between
+    averages, which do not depend on the start, accounts for the rest of the 1.
     """
     groups = len(averages)
     first = (1 / 3 - 1 / (4 * groups)) / groups
@@ -328,7 +328,7 @@ def _walk_and_start(begin: float, averages: list[float]) -> float:
 
 
 def _square(number: float) -> float:
-    """Unlike ``**`` this does not raise beyond the floating range, where a liar's masses may be."""
+    """Return a square; unlike ``**`` this raises no error on overflow, which a liar may cause."""
     return number * number
 
 
@@ -337,7 +337,7 @@ def _along(direction: Masses, masses: Masses) -> float:
 
 
 def _halved(marks: tuple[_MassMark, ...]) -> tuple[_MassMark, ...]:
-    """Make one batch of every two."""
+    """Return marks with one batch for every two."""
     joined = [
         _MassMark(
             second.exchanges,
