@@ -1,4 +1,4 @@
-"""`pairgossip swarm run`: its options, and what they ask for."""
+"""`pairgossip swarm run`: its options, and the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pairgossip.cli.options import (
 )
 from pairgossip.cli.swarm import report as exchange_report
 from pairgossip.cli.swarm import study_report
-from pairgossip.cli.swarm.plans import Asked, DurationOptions, WhatOptions
+from pairgossip.cli.swarm.plans import DurationOptions, PlanRequest, WhatOptions
 from pairgossip.errors import InputError
 from pairgossip.text import format_count
 
@@ -46,47 +46,47 @@ if TYPE_CHECKING:
 @Parameter(name="*", group=CHAOS)
 @dataclass(frozen=True)
 class _ChaosOptions:
-    """Which faults there are."""
+    """The faults of the run."""
 
     chaos: Annotated[Flag, NEEDED] = False
     """Kill peers (kill -9) and start them again, freeze some, and cut the network in two, at
-    random, during the first three quarters of the run; of a study without --seconds, as soon as
-    they can be from the beginning."""
+    random, during the first three quarters of the run; in a study without --seconds, as early as
+    possible."""
     kills: Whole | None = None
-    """How many times to kill a peer, where rows travel one that has exchanged since its start; the
+    """Number of times to kill a peer; if rows travel, one that has exchanged since its start. The
     run goes on until all are done. At most a third of the peers are away at a time."""
     freezes: Whole | None = None
-    """How many times to freeze a peer."""
+    """Number of times to freeze a peer."""
     partitions: Whole | None = None
-    """How many times to cut the network in two."""
+    """Number of times to cut the network in two."""
 
 
 @Parameter(name="*", group=OUTPUT)
 @dataclass(frozen=True)
 class _SwarmOutputs:
-    """What is kept and shown."""
+    """The files to keep, and the form of the report."""
 
     home: Path | None = None
     """A folder to make, with the folder and the log of every peer and swarm.json, which stays; by
     default a temporary one, which stays only if the audit fails."""
     within: float | None = None
-    """Fail also if a peer is further than this from the exact value, relative to it."""
+    """Fail, too, if a peer is further than this from the exact value, relative to it."""
     json: Json = False
 
 
 _DEFAULT_SECONDS = 30.0
-"""Length of a run unless the command says it."""
-_PART_IN_CHAOS = 0.75
-"""Part of the seconds of a run in which faults happen; peers recover in the rest."""
+"""Default length of a run, in seconds."""
+_SHARE_WITH_FAULTS = 0.75
+"""Share of the time of a run in which faults happen; peers recover in the rest."""
 _SECONDS_PER_FAULT = 0.5
-"""Where exchanges, not seconds, say when a run ends."""
+"""Time in seconds per fault in a run whose length is a number of exchanges."""
 
 
 class _Pace(NamedTuple):
-    """How long peers take."""
+    """The duration of a kind of run."""
 
     seconds: float
-    """After which a run ends unless the command says it."""
+    """The default length of a run."""
     has_exchanges: bool
     """Whether they exchange all the time, until they are stopped."""
 
@@ -120,9 +120,9 @@ def run_command(
     """Start real peers on this machine, watch them, stop them, and audit what they did.
 
     Each peer is a process with its own folder, key, rows and list of members, as `peer init`,
-    `peer invite` and `peer join` make them; they talk over 127.0.0.1. Where specifications ask for
+    `peer invite` and `peer join` make them; they talk over 127.0.0.1. If specifications ask for
     sums, as in `swarm run auc.toml gini.toml --data cohort.csv --peers 5`, the peers are a study's
-    members, of which one after the other asks a question; they run until all have all answers. Else
+    members, which ask one question after the other and run until all have all answers. Otherwise
     rows travel, by one specification or --kernel.
 
     At the end the disks of all peers are read. Where rows travel, every record must be there once,
@@ -144,27 +144,27 @@ def run_command(
         Specifications as `peer ask` or `peer init` take them, instead of --kernel, --column,
         --label, --classes, --positive, --target, --algorithm and --rate.
     peers
-        How many peers; each gets one row at least.
+        Number of peers; each gets at least one row.
     """
     from pairgossip.swarm.running import run_swarm
 
-    plan: Any = Asked(peers, what, how, network, parameters).plan(spec)
+    plan: Any = PlanRequest(peers, what, how, network, parameters).plan(spec)
     options = _run_options(how, chaos, plan.algorithm)
     if outputs.within is not None and not plan.has_exact:
         raise InputError("A model has no exact value: leave out --within.")
     if outputs.within is not None and not outputs.within > 0:
         raise InputError(f"--within is {outputs.within}: give a number > 0, such as 0.05.")
-    # Unless a folder is named, one is made that goes away if all is well.
+    # Without --home, a temporary folder is made, and removed if all is well.
     folder = outputs.home or Path(tempfile.mkdtemp(prefix="pairgossip-swarm-")) / "swarm"
     is_kept = outputs.home is not None
     try:
         with _show_swarm(plan) as on_reading:
             report = run_swarm(plan, folder, options, on_reading)
         is_well = report.is_well(outputs.within)
-        is_kept = is_kept or not is_well  # even if nobody reads the report
+        is_kept = is_kept or not is_well  # also if writing the report fails
         _write_report(report, plan, outputs)
     except InputError:
-        if not is_kept and any(folder.glob("*.log")):  # which say why a peer did not start
+        if not is_kept and any(folder.glob("*.log")):  # they show why a peer did not start
             is_kept = True
             tell(f"Everything is in {folder}")
         raise
@@ -187,11 +187,11 @@ def _run_options(how: DurationOptions, chaos: _ChaosOptions, algorithm: str) -> 
     if seconds is None and how.exchanges is None and pace.has_exchanges:
         seconds = pace.seconds
     faults = _faults(chaos, seconds, is_brief=not pace.has_exchanges)
-    if not pace.has_exchanges:  # it ends by itself: with faults it has as long after the last one
+    if not pace.has_exchanges:  # it ends by itself, and has as much time again after the last fault
         last = 0.0 if faults is None else faults.window + pace.seconds
         if seconds is None:
             seconds = pace.seconds
-        elif seconds > 0:  # else it is refused
+        elif seconds > 0:  # other numbers are refused later
             seconds = max(seconds, last)
     return SwarmOptions(
         seconds=seconds,
@@ -206,17 +206,17 @@ def _run_options(how: DurationOptions, chaos: _ChaosOptions, algorithm: str) -> 
 def _faults(chaos: _ChaosOptions, seconds: float | None, *, is_brief: bool) -> Faults | None:
     from pairgossip.swarm.chaos import Faults, usual_faults
 
-    asked = {name: number for name, number in given_options(chaos).items() if name != "chaos"}
-    if not chaos.chaos and not asked:
+    numbers = {name: number for name, number in given_options(chaos).items() if name != "chaos"}
+    if not chaos.chaos and not numbers:
         return None
-    usual = usual_faults(_PART_IN_CHAOS * (_DEFAULT_SECONDS if seconds is None else seconds))
+    usual = usual_faults(_SHARE_WITH_FAULTS * (_DEFAULT_SECONDS if seconds is None else seconds))
     kinds = ("kills", "freezes", "partitions")
-    counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in kinds} | asked
+    counts = {name: getattr(usual, name) if chaos.chaos else 0 for name in kinds} | numbers
     window = _SECONDS_PER_FAULT * sum(counts.values())
     if seconds is not None:
-        window = _PART_IN_CHAOS * seconds
+        window = _SHARE_WITH_FAULTS * seconds
     elif is_brief:
-        window = 0.0  # sums take moments: faults come as fast as they can from the beginning
+        window = 0.0  # sums take moments: faults follow each other from the beginning
     return Faults(**counts, window=window)
 
 
@@ -246,7 +246,7 @@ def _show_swarm(plan: Plan[Any]) -> Iterator[OnReading]:
 
 
 def _write_report(report: Report[Any], plan: Plan[Any], outputs: _SwarmOutputs) -> None:
-    """Write figures and the verdict."""
+    """Write the figures and the verdict."""
     says: Any = {"exchange": exchange_report, "sums": study_report}[plan.algorithm]
     sentence = says.verdict(report, outputs.within)
     if outputs.json:

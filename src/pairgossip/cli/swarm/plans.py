@@ -1,4 +1,4 @@
-"""What `pairgossip swarm run` is to run: specifications or a kernel, and the rows of peers."""
+"""The plan of `pairgossip swarm run`: specifications or a kernel, and the rows of peers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pairgossip.swarm.study_plan import StudyPlan
 
 _RATES = {"exchange": 10.0, "sums": None}
-"""Exchanges per second and link unless the command says it; sums take none."""
+"""Default rate of exchanges per second and link; None for sums, which have no exchanges."""
 _SPECIFIED = ("kernel", "column", "label", "classes", "positive", "target", "algorithm", "rate")
 """Options that specifications replace."""
 
@@ -45,15 +45,15 @@ _SPECIFIED = ("kernel", "column", "label", "classes", "positive", "target", "alg
 @Parameter(name="*", group=STATISTIC)
 @dataclass(frozen=True)
 class WhatOptions:
-    """What the peers compute."""
+    """The computation of the peers."""
 
     data: Annotated[Path, NEEDED]
     """A table whose rows are dealt to the peers, as evenly as possible; of any kind that
     `pairgossip exact` reads."""
     kernel: KernelName = None
     algorithm: str | None = None
-    """exchange: rows pass from peer to peer, as unless given; sums: they stay, and peers are the
-    members of a study, which answers by masked sums."""
+    """exchange, the default: rows pass from peer to peer; sums: they stay, and peers are members of
+    a study, which answers by masked sums."""
     column: Columns = None
     label: Label = None
     classes: Classes = None
@@ -64,40 +64,40 @@ class WhatOptions:
 @Parameter(name="*", group=METHOD)
 @dataclass(frozen=True)
 class DurationOptions:
-    """How fast the peers are, and how long they run."""
+    """The speed of the peers, and the length of the run."""
 
     rate: float | None = None
-    """Exchanges per second and link; 10 unless given."""
+    """Exchanges per second and link; 10 by default."""
     seconds: float | None = None
-    """How long to run; 30 unless --exchanges is given. A study ends once all is answered, and after
-    120 at the latest unless given; with faults they and the questions are spread over it, and it
-    may go on for 120 more."""
+    """Seconds to run; 30 by default, unless --exchanges ends the run. A study ends once all is
+    answered, after 120 at the latest by default; with faults, they and its questions are spread
+    over this time, and it may go on for 120 more."""
     exchanges: Whole | None = None
-    """Run until this number of exchanges were made in the whole network."""
+    """Run until the whole network has made this number of exchanges."""
     seed: Seed = 0
-    """Seed of the network, of which peer gets which rows, and of the faults; not of the peers,
-    whose clocks are real."""
+    """Seed of the network, of the distribution of rows, and of the faults; not of the peers, whose
+    clocks are real."""
     first_port: Whole | None = None
-    """Listen on this port of 127.0.0.1 and the next ones; free ones are found unless given."""
+    """Listen on this port of 127.0.0.1 and the next ones; by default on free ones."""
     fast: Flag = False
     """Do not wait for the disk: no worse unless the power fails."""
     joins: Whole | None = None
-    """How many members join the study while it answers, beside --peers."""
+    """Number of members that join the study while it answers, in addition to --peers."""
     leaves: Whole | None = None
-    """How many of the first members leave it while it answers."""
+    """Number of the first members that leave it while it answers."""
 
 
 class _Source(NamedTuple):
-    """A specification, and how messages call it."""
+    """A specification, and its name in messages."""
 
     name: str
     text: str
-    """As TOML."""
+    """The specification as TOML."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """All that a plan is made of."""
+class PlanRequest:
+    """The options that determine a plan."""
 
     peers: int
     what: WhatOptions
@@ -116,9 +116,9 @@ class Asked:
         tables = [str(file) for file in specs if file.suffix.lower() != ".toml"]
         if tables:
             raise InputError(one_table("pairgossip swarm run", tables))
-        given = given_options(self.what, self.how)
+        options = given_options(self.what, self.how)
         for name in _SPECIFIED:
-            if name in given:
+            if name in options:
                 raise InputError(f"Specifications say everything about it: leave out --{name}.")
         sources = [_read(file) for file in specs]
         travels = []
@@ -215,7 +215,7 @@ def _write_spec(what: WhatOptions, rate: float | None) -> tuple[str, Rows]:
     classes = observations.class_names
     if observations.labels is not None:
         labels = observations.labels
-        if isinstance(labels, list):  # text whose order makes no difference, or it was refused
+        if isinstance(labels, list):  # text whose order does not matter; other text was refused
             names, labels = np.unique(labels, return_inverse=True)
             classes = [str(name) for name in names] if rate is None else classes
         table = np.column_stack([table, np.asarray(labels, dtype=float)])

@@ -19,7 +19,7 @@ _RUN_FIGURES = (
 
 
 def verdict(report: Report[Audit], within: float | None = None) -> str:
-    """Say in one line how the run ended."""
+    """Describe the outcome of the run in one line."""
     audit, errors, after = report.books, report.errors(), after_faults(report)
     if audit.violations:
         return f"NOT conserved{after}: {first_of(audit.violations)}"
@@ -38,7 +38,7 @@ def verdict(report: Report[Audit], within: float | None = None) -> str:
 
 
 def after_faults(report: Report[Any]) -> str:
-    """Say how many faults there were, after which something holds."""
+    """Describe the faults of the run, to follow a statement; return an empty text without any."""
     from pairgossip.swarm.chaos import format_faults
 
     faults = format_faults(report.faults)
@@ -46,7 +46,7 @@ def after_faults(report: Report[Any]) -> str:
 
 
 def first_of(problems: tuple[str, ...]) -> str:
-    """Return the first of several problems, and how many more there are."""
+    """Return the first of several problems, and the number of the others."""
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     return problems[0] + more
 
@@ -67,7 +67,7 @@ def sampling_errors(report: Report[Audit]) -> dict[str, float]:
 
 
 def list_facts(report: Report[Audit], plan: ExchangePlan) -> list[tuple[str, str]]:
-    """Return what there is to say of the run, each with its name."""
+    """Return the facts about the run, each with its name."""
     audit, errors, covered = report.books, report.errors(), intervals_with(report)
     rows = [
         ("records", f"{audit.records}, each held once" if audit.is_sound else str(audit.records)),
@@ -98,7 +98,7 @@ def list_facts(report: Report[Audit], plan: ExchangePlan) -> list[tuple[str, str
 
 
 def processor_time(report: Report[Any]) -> str:
-    """Say what the peers took of the processors, and in which time."""
+    """Describe the processor time of the peers, and the time of the run."""
     return (
         f"{report.cpu_seconds:.1f} s in {report.seconds:.1f} s, and {report.cpu_starting:.1f} s to "
         "start"
@@ -106,7 +106,7 @@ def processor_time(report: Report[Any]) -> str:
 
 
 def memory_of(report: Report[Any]) -> list[tuple[str, str]]:
-    """Say what memory a peer takes; nothing where the system does not tell."""
+    """Return the memory of a peer as a fact; nothing if it is unknown."""
     if report.memory is None:
         return []
     resident, shared = (size / 1e6 for size in report.memory)
@@ -114,7 +114,7 @@ def memory_of(report: Report[Any]) -> list[tuple[str, str]]:
 
 
 def _kills(report: Report[Audit]) -> list[tuple[str, str]]:
-    """Say what the kills met; nothing where there were none."""
+    """Return facts on the kills; nothing if there were none."""
     if not report.faults.get("kills"):
         return []
     count = format_value(report.faults["kills"])
@@ -125,7 +125,7 @@ def _kills(report: Report[Audit]) -> list[tuple[str, str]]:
 
 
 def figures(report: Report[Audit], plan: ExchangePlan) -> dict[str, Any]:
-    """Return the same as numbers."""
+    """Return the figures of the report as numbers."""
     audit = report.books
     return {
         **run_figures(report, plan),
@@ -140,7 +140,7 @@ def figures(report: Report[Audit], plan: ExchangePlan) -> dict[str, Any]:
 
 
 def run_figures(report: Report[Any], plan: Plan[Any]) -> dict[str, Any]:
-    """Return what is known of any run."""
+    """Return the figures that any run has."""
     return {
         "peers": len(plan.names),
         "links": len(plan.links),

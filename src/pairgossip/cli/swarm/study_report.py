@@ -25,7 +25,7 @@ _AUDIT_FIGURES = ("signatures", "disclosures", "searched", "violations")
 
 
 def verdict(report: Report[StudyAudit], within: float | None = None) -> str:
-    """Say in one line how the run ended."""
+    """Describe the outcome of the run in one line."""
     audit, errors, after = report.books, report.errors(), after_faults(report)
     if audit.violations:
         return f"NOT as it must be{after}: {first_of(audit.violations)}"
@@ -48,7 +48,7 @@ def verdict(report: Report[StudyAudit], within: float | None = None) -> str:
 
 
 def list_facts(report: Report[StudyAudit], plan: StudyPlan) -> list[tuple[str, str]]:
-    """Return what there is to say of the run, each with its name."""
+    """Return the facts about the run, each with its name."""
     audit = report.books
     rows = [(one.title, _describe(one)) for one in audit.answers]
     if plan.joins or plan.leaves:
@@ -70,7 +70,7 @@ def list_facts(report: Report[StudyAudit], plan: StudyPlan) -> list[tuple[str, s
 
 
 def _describe(one: Answered) -> str:
-    """Say what a question's answer is, and how exact."""
+    """Describe the answer to a question, and its precision."""
     result = one.result
     if result.model is not None:
         said = f"a model of {format_count(len(result.model), 'parameter')}"
@@ -86,7 +86,7 @@ def _describe(one: Answered) -> str:
 
 
 def _search(audit: StudyAudit) -> str:
-    """Say what was looked for in the files of peers that are not its owner."""
+    """Describe the search for rows in the files of peers that do not own them."""
     if not audit.searched:
         return "not looked for: no value is so long that it cannot be there by chance"
     sought = format_count(audit.searched, "value")
@@ -94,7 +94,7 @@ def _search(audit: StudyAudit) -> str:
 
 
 def figures(report: Report[StudyAudit], plan: StudyPlan) -> dict[str, Any]:
-    """Return the same as numbers."""
+    """Return the figures of the report as numbers."""
     audit = report.books
     return {
         **run_figures(report, plan),
