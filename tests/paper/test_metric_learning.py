@@ -133,7 +133,7 @@ def test_other_dimensions_change_the_verdict(results: dict[str, Any]) -> None:
 def test_one_trial_writes_no_nan(of_digits: dict[str, Any]) -> None:
     single = {name: _first_trial(of_digits[name]) for name in GRAPHS}
     said = texts(DIGITS.report(of_digits | single))
-    assert "1 trials of" in said
+    assert "1 trial of" in said
     assert "nan" not in said
 
 

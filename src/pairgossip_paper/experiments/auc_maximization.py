@@ -12,6 +12,7 @@ from pairgossip.losses import inverse_sqrt
 from pairgossip.minimization import minimize
 from pairgossip.results import Fit
 from pairgossip.results.fit import Bias
+from pairgossip.text import format_count
 from pairgossip_paper import framework as fw
 from pairgossip_paper.framework.figures import Panel, Sheet
 from pairgossip_paper.framework.paper import cite
@@ -164,12 +165,12 @@ def _about(fits: Mapping[str, Fit], optimum: fw.Facts) -> list[str]:
         f"The data has {len(optimum['model'])} features; the paper's 11 dimensions "
         "(section 5) count the patient's number and the label as well. Missing values are set to "
         "the median of their feature.",
-        f"{first.trials} trials of {first.iterations[-1]:,} iterations on each graph, step size "
-        f"`{_STEP}/sqrt(t)`, rows dealt to nodes at random. At zero the objective is "
-        f"{optimum['objective_of_zero']:.5f}; its minimum over all models, found centrally, is "
-        f"{optimum['objective']:.5f}, with an AUC of {optimum['auc']:.4f}. With steps this short, "
-        f"the runs end at {first.objective[-1] / optimum['objective']:.1f} times the minimum "
-        "(complete graph).",
+        f"{format_count(first.trials, 'trial')} of {first.iterations[-1]:,} iterations on "
+        f"each graph, step size `{_STEP}/sqrt(t)`, rows dealt to nodes at random. At zero the "
+        f"objective is {optimum['objective_of_zero']:.5f}; its minimum over all models, found "
+        f"centrally, is {optimum['objective']:.5f}, with an AUC of {optimum['auc']:.4f}. "
+        f"With steps this short, the runs end at {first.objective[-1] / optimum['objective']:.1f} "
+        "times the minimum (complete graph).",
         f"The torus has {fits['torus'].nodes} nodes and holds as many of the {first.nodes} rows, "
         "hence an objective of its own: graphs are compared by objectives relative to that of "
         "the zero model.",
@@ -311,7 +312,8 @@ def _objective_picture(fits: Mapping[str, Fit]) -> fw.Picture:
     return fw.Picture(
         "objective",
         "Logistic AUC objective. Left: mean over nodes and trials, with the standard deviation "
-        f"over nodes (bands). Right: that standard deviation alone. {trials} trials.",
+        "over nodes (bands). Right: that standard deviation alone. "
+        f"{format_count(trials, 'trial')}.",
         sheet,
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairgossip.arrays import BoolArray, FloatArray
 from pairgossip.results.curves import COLORS, percentile_band
+from pairgossip.text import format_count
 from pairgossip_paper import framework as fw
 from pairgossip_paper.experiments.estimation_comparison.methods import METHODS, MethodCurve, cases
 from pairgossip_paper.framework.figures import Panel, Sheet
@@ -120,8 +121,9 @@ def _notes(by_graph: _ByGraph, targets: fw.Results) -> list[str]:
     powers = _gap_exponents(by_graph, targets).values()
     weaker = min(powers) > _EXPONENT
     return [
-        f"{first.run.trials} trials of {first.iterations[-1]:,} iterations, rows dealt to nodes at "
-        "random. Errors are root mean squares over nodes and trials, divided by the statistic. "
+        f"{format_count(first.run.trials, 'trial')} of {first.iterations[-1]:,} iterations, rows "
+        "dealt to nodes at random. Errors are root mean squares over nodes and trials, divided by "
+        "the statistic. "
         "U1 estimates at each node the mean of that node's own row of pairs: its error is taken "
         "to that mean, and divided by the statistic as well.",
         "GoSta and U1 exchange once per iteration, which sends two messages; U2 exchanges twice. "
@@ -237,7 +239,8 @@ def _error_picture(by_graph: _ByGraph, targets: fw.Facts, against: str) -> fw.Pi
     trials = by_graph["complete"]["u2"].run.trials
     return fw.Picture(
         against,
-        f"Root mean square error over nodes and {trials} trials, relative to the statistic, "
+        f"Root mean square error over nodes and {format_count(trials, 'trial')}, relative to the "
+        "statistic, "
         f"against {_AXES[against]}; bands are the 10th to 90th percentiles of single trials. "
         "U1 has a target of its own, the row means, whose distance from the statistic is the "
         "dotted line. Gray lines fall like `t^(-1/2)` and like `1/t`.",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairgossip.arrays import BoolArray, FloatArray
+from pairgossip.text import format_count
 from pairgossip_paper import framework as fw
 from pairgossip_paper.experiments.metric_learning.metrics import (
     DIMENSIONS,
@@ -106,13 +107,13 @@ def _describe_setup(name: str, measured: MetricMeasures) -> str:
     """Describe the runs, and why the metric is diagonal."""
     first, tried = measured.fits[GRAPHS[0]], " and ".join(f"{one:g}" for one in _STEPS)
     return (
-        f"{first.trials} trials of {first.iterations[-1]:,} asynchronous iterations on each graph, "
-        f"step size `{_TASKS[name].step:g}/sqrt(t)`, logistic loss; of the numerators {tried} that "
-        "were tried, this one ended with the lower objective. The metric is diagonal with weights "
-        "of 0 or more: a full matrix would square the count of numbers sent in every exchange and "
-        "need an eigendecomposition at each update. Objectives are those of a few nodes "
-        "spread over the network, the same in all trials; distances between metrics are those of "
-        "all nodes."
+        f"{format_count(first.trials, 'trial')} of {first.iterations[-1]:,} asynchronous "
+        f"iterations on each graph, step size `{_TASKS[name].step:g}/sqrt(t)`, logistic loss; of "
+        f"the numerators {tried} that were tried, this one ended with the lower objective. The "
+        "metric is diagonal with weights of 0 or more: a full matrix would square the count of "
+        "numbers sent in every exchange and need an eigendecomposition at each update. Objectives "
+        "are those of a few nodes spread over the network, the same in all trials; distances "
+        "between metrics are those of all nodes."
     )
 
 
@@ -321,8 +322,8 @@ def _convergence_picture(measured: MetricMeasures) -> fw.Picture:
         "objective",
         "Left: logistic objective above its centralized minimum, mean over nodes and trials, with "
         f"the standard deviation over nodes (bands, cut at 1/{_BAND_RATIO:g} of the mean). Right: "
-        f"root mean square distance of all nodes' metrics from their mean. {trials} trials."
-        + (early if highest > _OVERSHOOT_RATIO * start else ""),
+        "root mean square distance of all nodes' metrics from their mean. "
+        f"{format_count(trials, 'trial')}." + (early if highest > _OVERSHOOT_RATIO * start else ""),
         sheet,
     )
 
