@@ -78,6 +78,6 @@ def test_sweeps_with_loss_are_measured() -> None:
     run = pg.estimate(
         X, None, GRAPH, method="averaging", schedule="ordered", faults="loss=0.1", seed=0
     )
-    if run.schedule == "ordered":
-        with pytest.raises(pg.InputError, match="No theory"):
-            run.theory()
+    assert run.schedule == "ordered"
+    with pytest.raises(pg.InputError, match="No theory"):
+        run.theory()
