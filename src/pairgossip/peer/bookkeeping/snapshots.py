@@ -138,7 +138,7 @@ def check_same(same: Sequence[Sequence[str]], observed: Sequence[str]) -> None:
 
 
 def read_beside(
-    known: Snapshot,
+    snapshot: Snapshot,
     row_id: str | None = None,
     dropped: Sequence[int] = (),
     table: Table | None = None,
@@ -148,22 +148,22 @@ def read_beside(
     Rows are recognized by their whole lines if there are no ids. ``dropped`` are rows of the file
     that the snapshot does not have. The file may have been read already, as a ``table``.
     """
-    if known.source == STANDARD_INPUT:
+    if snapshot.source == STANDARD_INPUT:
         if row_id is None:
-            return known
+            return snapshot
         raise InputError(
             "--id reads the data a second time, which standard input cannot: name a file."
         )
-    table = read_columns(known.source, ()) if table is None else table
+    table = read_columns(snapshot.source, ()) if table is None else table
     if len(dropped):
         table = table.without(dropped)
-    known = replace(known, read=partial(_read_column, table))
+    snapshot = replace(snapshot, read=partial(_read_column, table))
     if row_id is None:
         table.load(table.header)
         columns = {name: _read_entries(table, name) for name in table.header}
-        return replace(known, lines=list(columns.values()), read=columns.get)
+        return replace(snapshot, lines=list(columns.values()), read=columns.get)
     table.refuse_unknown([row_id])
-    return replace(known, ids=table.text(row_id))
+    return replace(snapshot, ids=table.text(row_id))
 
 
 def _read_column(table: Table, name: str) -> Entries | None:

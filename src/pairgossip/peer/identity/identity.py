@@ -63,9 +63,9 @@ def create_identity(
     check_name(name)
     key = Ed25519PrivateKey.generate() if old is None else _load_key(old / _KEY_FILE)
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    known = None if old is None else load_identity(old)
-    if known is not None and known.name == name and not is_expired(known.certificate):
-        certificate = known.certificate.encode()
+    other = None if old is None else load_identity(old)
+    if other is not None and other.name == name and not is_expired(other.certificate):
+        certificate = other.certificate.encode()
     else:
         new = make_certificate(key, static_key(key).public_key(), name, years)
         certificate = new.public_bytes(Encoding.PEM)

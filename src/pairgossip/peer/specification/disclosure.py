@@ -175,7 +175,7 @@ def _describe_tables(cells: Layout, names: Sequence[str]) -> list[str]:
     """Name the cells of every table of counts."""
     if not cells.column_axes:
         return [f"{cells.tables[0].shape[0]} cells along each of {len(cells.tables)} directions"]
-    described = []
+    descriptions = []
     for table in cells.tables:
         parts = [
             f"{axis.bins} {'values' if isinstance(axis, Labels) else 'cells'} of '{names[at]}'"
@@ -183,5 +183,5 @@ def _describe_tables(cells: Layout, names: Sequence[str]) -> list[str]:
         ]
         factors = zip(table.factors, names[len(names) - len(table.factors) :], strict=True)
         parts += [f"{factor.bins} values of '{name}'" for factor, name in factors]
-        described.append(" by ".join(parts))
-    return described
+        descriptions.append(" by ".join(parts))
+    return descriptions

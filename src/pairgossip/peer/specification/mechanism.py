@@ -40,8 +40,8 @@ def declared(spec: ReportsSpec) -> Declared:
     def draw(rows: Sequence[Row]) -> list[Report]:
         if code_of:
             rows = [(*row[:-1], code_of[row[-1]]) for row in rows]
-        drawn = mechanism.randomize(np.array(rows))
-        return [tuple(report) for report in drawn.tolist()]
+        reports = mechanism.randomize(np.array(rows))
+        return [tuple(report) for report in reports.tolist()]
 
     ranges = [spec.ranges[name] for name in spec.observed]
     table = {"ranges": ranges, "privacy": msgspec.to_builtins(spec.privacy)}
