@@ -27,6 +27,7 @@ from pairgossip.peer.service.metrics import MetricsPages
 from pairgossip.peer.service.stopping import EXIT_FAILED
 from pairgossip.study.protocol.records import NO_DIGEST, Batch, Card, decode
 from pairgossip.study.protocol.site import Reserved
+from pairgossip.study.protocol.study import Study
 from pairgossip.study.rows import traveling
 from pairgossip.study.rows.traveling import TravelingRows
 from pairgossip.study.service import links as links_module
@@ -34,10 +35,11 @@ from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
-from pairgossip.study.service.links import Links
+from pairgossip.study.service.links import Certificates, Links
 from pairgossip.study.service.membership import find_card, invite_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
+from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import (
     Accept,
     Add,
@@ -447,6 +449,26 @@ def test_rows_that_travel_stop_for_a_full_disk_like_the_peer(
     monkeypatch.setattr(traveling, "keep_estimate", fail)
     rows.close()
     assert closed == [True]
+    parts.close()
+
+
+def test_an_estimate_is_written_once_however_long_others_travel(
+    homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has the final one, which differs from that in memory, and a start has none."""
+    parts, written = StudyParts(homes[0]), list[bytes]()
+    journey = SimpleNamespace(name=b"q", estimate=None)
+    progress = SimpleNamespace(name=b"q", phase="rows")
+    parts.site.journeys[b"q"] = journey  # type: ignore[assignment]
+    certificates = Certificates(homes[0], parts.card)
+    mine = StudyReporter(homes[0], parts.study, parts.site, parts.journal, parts.card, certificates)
+    monkeypatch.setattr(Study, "questions", (progress,))
+    monkeypatch.setattr(StudyReporter, "_write", lambda self, one: written.append(one.name))
+    for estimate in (None, object(), object()):
+        journey.estimate = estimate
+        for _ in range(3):
+            mine.follow()
+    assert written == [b"q"] * 3
     parts.close()
 
 

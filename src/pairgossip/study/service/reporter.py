@@ -82,6 +82,8 @@ class StudyReporter:
         self._unreached: tuple[str, ...] = ()
         self._known: dict[bytes, Progress] = {}
         self._written: dict[bytes, QuestionStatus] = {}
+        self._estimates: dict[bytes, OwnEstimate | None] = {}
+        """This peer's estimates when they were last written."""
         self._list: MemberList | None = None
         self._heard_at: dict[str, float] = {}
         self._started = time.time()
@@ -150,14 +152,20 @@ class StudyReporter:
         if not self._is_settled:
             self._settle(set(now))
         self._known = now
+        self._estimates = {name: self._find_estimate(name) for name in now}
         self._written = {name: one for name, one in self._written.items() if name in now}
         return bool(changed or gone)
 
     def _has_changed(self, name: bytes, progress: Progress) -> bool:
         """Return whether a question has moved on, or the estimate of one whose rows travel."""
-        journey, written = self._site.journeys.get(name), self._written.get(name)
-        is_newer = journey is not None and (written is None or written.own != journey.estimate)
+        estimate = self._find_estimate(name)
+        is_newer = estimate is not None and estimate is not self._estimates.get(name)
         return is_newer or self._known.get(name) != progress
+
+    def _find_estimate(self, name: bytes) -> OwnEstimate | None:
+        """Return the last estimate of a question whose rows travel; None before this process's."""
+        journey = self._site.journeys.get(name)
+        return None if journey is None else journey.estimate
 
     def _is_reworded(self, name: bytes, progress: Progress) -> bool:
         """Return whether the words about what would leave have changed."""
