@@ -26,7 +26,7 @@ from pairgossip.study.rows.exchanging import _read_seen
 from pairgossip.study.site.member_site import MemberSite
 from pairgossip.study.storage import disclosures as records
 from pairgossip.study.storage import journal as journals
-from pairgossip.study.storage import tables
+from pairgossip.study.storage import writing
 from pairgossip.study.storage.disclosures import Disclosures
 from pairgossip.study.storage.folder import StudyHome
 from pairgossip.study.storage.journal import StudyJournal
@@ -45,7 +45,7 @@ class Mortal:
         for place, name in (
             *((journals, "_put_note"), (StudyJournal, "_write_record"), (StudyJournal, "_write")),
             *((Disclosures, "_write"), (records, "sync_descriptor")),
-            *((files, "replace"), (tables, "sync"), (StudyJournal, "save")),
+            *((files, "replace"), (writing, "sync"), (StudyJournal, "save")),
         ):
             monkeypatch.setattr(place, name, self._wrap(getattr(place, name)))
 

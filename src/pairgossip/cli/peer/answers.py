@@ -39,7 +39,13 @@ def write_answer(
 
     chosen = _choose(study, number)
     if study.question(chosen).travels:
-        _write_own(study, chosen, out=out, json=json, is_page=html is not None, reading=reading)
+        if html is not None or with_table or reading.is_asked:
+            raise InputError(
+                "Rows travel for this question, and each member has an estimate of its own: "
+                "nothing is signed by all, and there is no table. Give --json, or --out for a "
+                "model."
+            )
+        _write_own(study, chosen, out=out, json=json)
         return
     signed = study.result(chosen)
     if reading.is_asked:
@@ -83,22 +89,9 @@ def _print(signed: SignedResult) -> None:
     write_line(f"All {len(names)} members have signed this.")
 
 
-def _write_own(
-    study: StudyReading,
-    number: str,
-    *,
-    out: Path | None,
-    json: Path | None,
-    is_page: bool,
-    reading: ReadingOptions,
-) -> None:
-    """Write or print what this peer itself has found where rows travel."""
+def _write_own(study: StudyReading, number: str, *, out: Path | None, json: Path | None) -> None:
+    """Write or print this peer's own estimate where rows travel."""
     own = study.own(number)
-    if is_page or reading.is_asked:
-        raise InputError(
-            "Rows travel for this question, and each member has an estimate of its own: nothing is "
-            "signed by all, and there is no table. Give --json, or --out for a model."
-        )
     if out is not None:
         _write_own_model(study, own, out)
     if json is not None:

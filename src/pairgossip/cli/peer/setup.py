@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, HomeFolder
@@ -13,6 +13,8 @@ from pairgossip.text import TLS, format_count, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.invitations import Invitation
+
+T = TypeVar("T")
 
 
 def invite_command(
@@ -118,11 +120,16 @@ def join_command(
 
 def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:
     """Read all invitations, each once; this peer's own is left out where there are others."""
-    invitations = {one.id: (text, one) for text in texts for one in _read(text, len(texts))}
-    if me in invitations and len(invitations) > 1:
-        text, _ = invitations.pop(me)
+    by_id = {one.id: (text, one) for text in texts for one in _read(text, len(texts))}
+    return leave_out_own(by_id, me)
+
+
+def leave_out_own(by_id: dict[str, tuple[str, T]], me: str) -> list[T]:
+    """Return the invitations, by ids beside their texts; the own one alone is left for a check."""
+    if me in by_id and len(by_id) > 1:
+        text, _ = by_id.pop(me)
         tell(f"Left out {text[:40]}: it is this peer's own invitation.")
-    return [invited for _, invited in invitations.values()]
+    return [invited for _, invited in by_id.values()]
 
 
 def _read(text: str, count: int) -> list[Invitation]:

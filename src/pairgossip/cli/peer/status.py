@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import (
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended, NeighborStatus, Status
     from pairgossip.peer.storage.folder import Home
+    from pairgossip.study.service.status import StudyStatus
 
 
 _MOST_SHOWN = 8
@@ -57,7 +60,9 @@ def status_command(
         return print_study_status(study, json=json, prometheus=prometheus, check=check)
     place = find_home(home)
     if check:
-        return _check(place)
+        from pairgossip.peer.service.status import read_status
+
+        return check_health(place.folder, lambda: read_status(place.status))
     import msgspec
 
     from pairgossip.peer.reading import FolderReader
@@ -66,9 +71,7 @@ def status_command(
 
     seen, is_running = read_snapshot(place), place.is_running()
     if prometheus:
-        from pairgossip.peer.service.metrics import MetricsPages
-
-        output().file.write(MetricsPages(seen.status).get("/metrics")[2].decode())
+        print_metrics(seen.status)
         return None
     state = FolderReader(seen.identity.name, seen.identity.id, place).read().state
     status, waiting = seen.status(), rows_waiting(place, seen.state.rows)
@@ -120,14 +123,21 @@ def describe_eviction(home: Home) -> list[str]:
     return [] if evicted is None else [evicted.sentence()]
 
 
-def _check(home: Home) -> int:
+def print_metrics(read: Callable[[], Status | StudyStatus | None]) -> None:
+    """Print what a status has as metrics."""
     from pairgossip.peer.service.metrics import MetricsPages
-    from pairgossip.peer.service.status import read_status
 
-    code, _, answer = MetricsPages(lambda: read_status(home.status)).get("/healthz")
+    output().file.write(MetricsPages(read).get("/metrics")[2].decode())
+
+
+def check_health(folder: Path, read: Callable[[], Status | StudyStatus | None]) -> int:
+    """Return the exit code of a health check; print what is wrong."""
+    from pairgossip.peer.service.metrics import MetricsPages
+
+    code, _, answer = MetricsPages(read).get("/healthz")
     if code == 200:
         return 0
-    tell(f"{home.folder}: {answer.decode().strip()}.")
+    tell(f"{folder}: {answer.decode().strip()}.")
     return EXIT_FAILED
 
 

@@ -138,16 +138,14 @@ def _describe_few(study: StudyReading, others: Sequence[Card]) -> Iterator[str]:
 
 def read_others(study: StudyReading, texts: Sequence[str]) -> list[Invitation]:
     """Read all invitations, each once; this peer's own is left out where there are others."""
+    from pairgossip.cli.peer.setup import leave_out_own
     from pairgossip.peer.identity.identity import load_identity
 
     me = load_identity(study.home.folder)
-    found = {one.card.id: (text, one) for text in texts for one in _read(text, len(texts))}
-    if me.id in found:
-        if len(found) == 1:
-            raise InputError("This is this peer's own invitation: give it to the others.")
-        text, _ = found.pop(me.id)
-        tell(f"Left out {text[:40]}: it is this peer's own invitation.")
-    invited = [one for _, one in found.values()]
+    by_id = {one.card.id: (text, one) for text in texts for one in _read(text, len(texts))}
+    if by_id.keys() == {me.id}:
+        raise InputError("This is this peer's own invitation: give it to the others.")
+    invited = leave_out_own(by_id, me.id)
     names = [me.name, *(one.card.name for one in invited)]
     for name in names:
         if names.count(name) > 1:
@@ -332,20 +330,15 @@ def confirm_all(question: str, otherwise: str) -> Any:
 
 def print_study_status(folder: Path, *, json: bool, prometheus: bool, check: bool) -> int | None:
     """Show a study's member: the list, proposals, questions that wait, problems."""
-    from pairgossip.cli.console import output
-    from pairgossip.peer.service.metrics import MetricsPages
+    from pairgossip.cli.peer.status import check_health, print_metrics
     from pairgossip.study.service.reading import StudyReading
 
     study = StudyReading(folder)
-    if check or prometheus:
-        pages = MetricsPages(study.status)
-        code, _, answer = pages.get("/healthz" if check else "/metrics")
-        if prometheus:
-            output().file.write(answer.decode())
-        elif code != 200:
-            tell(f"{folder}: {answer.decode().strip()}.")
-            return 1
-        return 0
+    if check:
+        return check_health(folder, study.status)
+    if prometheus:
+        print_metrics(study.status)
+        return None
     status = study.status()
     if json:
         import msgspec

@@ -29,6 +29,7 @@ from pairgossip.peer.protocol.program import (
 )
 from pairgossip.peer.specification.spec import Spec
 from pairgossip.study.protocol.records import MemberList, Piece, Yes, digest_of
+from pairgossip.study.storage.writing import write_file
 from pairgossip.text import join_names
 
 _LARGEST = 1 << 22
@@ -163,9 +164,8 @@ class RowsProgram:
 
 def keep_estimate(results: Path, name: bytes, estimate: OwnEstimate) -> None:
     """Keep this member's estimate; for good once it is final."""
-    results.mkdir(mode=0o700, exist_ok=True)
     content = msgspec.json.encode(estimate)
-    files.replace(_path(results, name), content, durable=estimate.is_final)
+    write_file(_path(results, name), content, durable=estimate.is_final)
 
 
 def read_estimate(results: Path, name: bytes) -> OwnEstimate | None:

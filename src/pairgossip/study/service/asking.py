@@ -12,6 +12,7 @@ from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.peer.specification.canonical_text import decode_spec
 from pairgossip.peer.specification.spec import Spec, parse_spec
 from pairgossip.peer.specification.tables import Stop
+from pairgossip.study.protocol.records import LONGEST_TEXT
 
 
 def read_question_text(path: str | PathLike[str]) -> str:
@@ -35,6 +36,10 @@ def parse_question(toml: str) -> str:
     spec = parse_spec(toml)
     if spec.kernel is not None and "least_cell" not in parse_toml(toml).get("algorithm", {}):
         spec = replace(spec, algorithm=replace(spec.algorithm, least_cell=None))
+    if len(spec.text) > LONGEST_TEXT:
+        raise InputError(
+            f"The question's text is longer than {LONGEST_TEXT:,} characters: shorten its names."
+        )
     return spec.text
 
 
@@ -48,12 +53,12 @@ def fill_in(text: str, least_cell: int) -> str:
         return _with_end(spec)
     if spec.kernel is None or spec.noise is not None:
         return text
-    given = spec.algorithm.least_cell
-    if given is None:
+    least = spec.algorithm.least_cell
+    if least is None:
         return replace(spec, algorithm=replace(spec.algorithm, least_cell=least_cell)).text
-    if given != least_cell:
+    if least != least_cell:
         raise InputError(
-            f"algorithm.least_cell is {given}, and the members of this study count at least "
+            f"algorithm.least_cell is {least}, and the members of this study count at least "
             f"{least_cell} rows: leave it out."
         )
     return text

@@ -18,8 +18,8 @@ import msgspec
 
 from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import sync
 from pairgossip.study.protocol.records import LONGEST_SENTENCE, LONGEST_TEXT, Card
+from pairgossip.study.storage.writing import write_file
 
 _ENDING = ".json"
 _LARGEST = 1 << 20
@@ -157,7 +157,7 @@ class Requests:
     def write(self, request: AnyRequest) -> str:
         """Write a request; return its key once it is on the disk."""
         key = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
-        _write(self._request(key), msgspec.json.encode(request))
+        write_file(self._request(key), msgspec.json.encode(request))
         return key
 
     def pending(self) -> Iterator[tuple[str, AnyRequest | InputError]]:
@@ -181,7 +181,7 @@ class Requests:
 
     def answer(self, key: str, reply: Reply) -> None:
         """Answer a request and remove it; the answer is on the disk first."""
-        _write(self._reply(key), msgspec.json.encode(reply))
+        write_file(self._reply(key), msgspec.json.encode(reply))
         self._request(key).unlink(missing_ok=True)
 
     def wait(self, key: str, seconds: float) -> Reply | None:
@@ -222,13 +222,3 @@ def _list_keys(folder: Path) -> list[str]:
         return []
     keys = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
     return sorted(key for key in keys if key[:20].isdigit() and key[20:21] == "-")
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a file in a folder, which is made if missing, with all on the disk."""
-    try:
-        file.parent.mkdir(mode=0o700, exist_ok=True)
-        sync(file.parent.parent)
-    except OSError as problem:
-        raise files.unwritable(file, problem) from None
-    files.replace(file, content)

@@ -17,7 +17,6 @@ from pairgossip.errors import InputError
 from pairgossip.peer.bookkeeping.releases import tell_release
 from pairgossip.peer.protocol.program import Words
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.results import Result
 from pairgossip.peer.sums.statistics import cells_of, noise_law
 from pairgossip.peer.sums.tables import digest_table
@@ -57,14 +56,14 @@ class Computing:
         """Return the computation of a question; ``members`` are those of its list."""
         if not question.adds:
             return self._make_reading(name, question, members)
-        spec, entry = read_text(question.text), self._take_yes(name, yeses[self.me])
-        covered = self._cover(question, yeses)
+        spec, entry = read_text(question.text), self.offers.take_yes(name, yeses[self.me].pieces)
+        answers, read = self.answers.read_tables(question.reads, layout_of(question.text))
+        covered = join_covered(answers, {one: yes.pieces for one, yes in yeses.items()})
         keeper = _Keeper(self, name, question, tuple(yeses), covered)
         sizes = {one: [piece.rows for piece in yes.pieces] for one, yes in sorted(yeses.items())}
         if spec.kernel is None:
             rows = self.read_rows(entry)
             return ModelProgram(spec, name, rows, keeper, sizes, least_members=self.least_members)
-        _, read = self.answers.read_tables(question.reads, layout_of(question.text))
         return TableProgram(
             spec,
             name,
@@ -74,20 +73,9 @@ class Computing:
             count_covered(covered, list(sizes)),
             read=read,
             flags={one: yes.card[0] for one, yes in yeses.items() if yes.card},
-            noise=None if spec.noise is None else _noise(spec, len(yeses)),
+            noise=None if spec.noise is None else noise_law(spec, len(yeses)).draw,
             least_members=self.least_members,
         )
-
-    def _take_yes(self, name: bytes, yes: Yes) -> Entry:
-        """Return the entry that this site has accepted, with the pieces that its yes names."""
-        if self.find(name).pieces != yes.pieces:  # some wait for other members' rows
-            self.offers.change(name, pieces=yes.pieces)
-        return self.find(name)
-
-    def _cover(self, question: Question, yeses: Mapping[str, Yes]) -> Covered:
-        """Return all pieces that the answer covers."""
-        answers, _ = self.answers.read_tables(question.reads, layout_of(question.text))
-        return join_covered(answers, {one: yes.pieces for one, yes in yeses.items()})
 
     def _make_reading(
         self, name: bytes, question: Question, members: Sequence[str]
@@ -104,13 +92,6 @@ class Computing:
         keeper = _Keeper(self, name, question, tuple(members), covered)
         rows = count_covered(covered, members)
         return TableProgram(spec, name, own, keeper, {}, rows, read=read)
-
-    def find(self, name: bytes) -> Entry:
-        """Return the entry that this site has accepted."""
-        entry = self.offers.get(name)
-        if entry is None or entry.state == "ended":
-            raise InputError("This site has not accepted the question, or has given it up.")
-        return entry
 
     def _own(self, entry: Entry, spec: Spec) -> Own:
         counts: IntArray = np.zeros(cells_of(spec).words, dtype=np.int64)
@@ -132,7 +113,8 @@ class _Keeper:
 
     def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
         """Return the words for a question of a round: the kept ones, or new ones."""
-        entry, offers, key = self.computing.find(self.name), self.computing.offers, public.hex()
+        offers, key = self.computing.offers, public.hex()
+        entry = offers.find(self.name)
         kept = offers.vector(entry.repeats or self.name, key)
         if kept is not None:
             return np.frombuffer(kept, "<u8").astype(np.uint64)
@@ -172,8 +154,3 @@ def count_covered(covered: Covered, members: Sequence[str]) -> dict[str, int]:
         if member in rows:
             rows[member] += count
     return rows
-
-
-def _noise(spec: Spec, members: int) -> Noise:
-    """Return the function that draws a member's noise: once, since the numbers are kept."""
-    return noise_law(spec, members).draw

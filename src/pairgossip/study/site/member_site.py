@@ -135,12 +135,8 @@ class MemberSite:
 
     def _go_along(self, name: bytes, question: Question, yeses: Mapping[str, Yes]) -> Journey:
         """Return the journey of a question whose rows travel, given the yeses of all."""
-        members, entry = self._find_list(question), self.offers.get(name)
-        if entry is None or entry.state == "ended":
-            raise InputError("This site has not accepted the question, or has given it up.")
-        if entry.pieces != yeses[self.identity.id].pieces:  # some wait for other members' rows
-            self.offers.change(name, pieces=yeses[self.identity.id].pieces)
-            entry = self.offers.get(name) or entry
+        members = self._find_list(question)
+        entry = self.offers.take_yes(name, yeses[self.identity.id].pieces)
         journey = Journey(
             name=name,
             spec=read_text(question.text),

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from pairgossip.errors import InputError
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.storage.journal import StudyJournal
 
@@ -95,6 +96,19 @@ class Offers:
     def get(self, question: bytes) -> Entry | None:
         """Return the entry of a question."""
         return self._entries.get(question)
+
+    def find(self, question: bytes) -> Entry:
+        """Return the entry of a question that this site has accepted, and not given up."""
+        entry = self.get(question)
+        if entry is None or entry.state == "ended":
+            raise InputError("This site has not accepted the question, or has given it up.")
+        return entry
+
+    def take_yes(self, question: bytes, pieces: tuple[Piece, ...]) -> Entry:
+        """Return an accepted entry with the pieces of its yes; some wait for others' rows."""
+        if self.find(question).pieces != pieces:
+            self.change(question, pieces=pieces)
+        return self.find(question)
 
     def put(self, entry: Entry) -> None:
         """Keep an entry, with the next save."""

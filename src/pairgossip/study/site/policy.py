@@ -59,7 +59,7 @@ def judge(
     """
     try:
         spec = read_text(question.text)
-        _check_list(question, settings, members)
+        _check_list(spec, question, settings, members)
         _check_enough(spec, question, members)
         refuse_undeclared(spec, settings, declared)
         _check_measure(spec, question, settings)
@@ -94,7 +94,9 @@ def _has_other_tries(
     return False
 
 
-def _check_list(question: Question, settings: StudySettings, members: MemberList | None) -> None:
+def _check_list(
+    spec: Spec, question: Question, settings: StudySettings, members: MemberList | None
+) -> None:
     policy = settings.policy
     if members is None:
         return
@@ -103,7 +105,7 @@ def _check_list(question: Question, settings: StudySettings, members: MemberList
             f"The list has {len(members.members)} members, and this site answers lists of "
             f"{policy.least_members} or more."
         )
-    least, rule = read_text(question.text).algorithm.least_cell, rule_of(members)
+    least, rule = spec.algorithm.least_cell, rule_of(members)
     if least is not None and rule and least != rule:
         raise InputError(
             f"algorithm.least_cell is {least}, and the list's members count {rule} rows or more."
@@ -182,16 +184,16 @@ def _check_columns(spec: Spec, settings: StudySettings) -> None:
         for name in names:
             if allowed is not None and name not in allowed:
                 raise InputError(f"This site does not answer for column '{name[:64]}'.")
-    known = [find_column(name, settings) for name in spec.observed]
-    for name, own in zip(spec.observed, known, strict=True):
-        if known.count(own) > 1:
+    here = [find_column(name, settings) for name in spec.observed]
+    for name, own in zip(spec.observed, here, strict=True):
+        if here.count(own) > 1:
             raise InputError(f"Two columns of the question are one here, '{name[:64]}' among them.")
     for name, (low, high) in settings.ranges.items():
         if name in spec.ranges:
-            asked = spec.ranges[name]
-            if not (asked[0] <= low and high <= asked[1]):
+            least, most = spec.ranges[name]
+            if not (least <= low and high <= most):
                 raise InputError(
-                    f"ranges.{name[:64]} is [{asked[0]:g}, {asked[1]:g}], and this site's values "
+                    f"ranges.{name[:64]} is [{least:g}, {most:g}], and this site's values "
                     f"lie in [{low:g}, {high:g}]."
                 )
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import sync
 from pairgossip.peer.signed_result import (
     STUDY_VERSION,
     Signature,
@@ -37,6 +35,7 @@ from pairgossip.study.protocol.records import (
 )
 from pairgossip.study.storage.folder import StudyHome
 from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.writing import write_file
 
 _ENDING = ".json"
 
@@ -61,7 +60,7 @@ def keep_signed(home: StudyHome, journal: StudyJournal, name: bytes, result: byt
     signed = _sign(journal, name, msgspec.json.decode(result, type=Result))
     if signed is None:
         return False
-    _write(path, signed)
+    write_file(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
     return True
 
 
@@ -78,16 +77,6 @@ def read_answer(home: StudyHome, name: bytes) -> SignedResult:
 def path_of(home: StudyHome, name: bytes) -> Path:
     """Return the path of the signed result of a question."""
     return home.results / f"{name.hex()}{_ENDING}"
-
-
-def _write(path: Path, signed: SignedResult) -> None:
-    """Write a signed result, on the disk before this returns; its folder may be missing."""
-    try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        sync(path.parent.parent)
-    except OSError as problem:
-        raise files.unwritable(path.parent, problem) from None
-    files.replace(path, msgspec.json.format(msgspec.json.encode(signed)) + b"\n")
 
 
 def _sign(journal: StudyJournal, name: bytes, result: Result) -> SignedResult | None:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from pairgossip import files
 from pairgossip.errors import InputError
-from pairgossip.files import read_bytes, sync
+from pairgossip.files import read_bytes
 from pairgossip.peer.sums.tables import digest_table
 from pairgossip.study.protocol.records import Piece
 from pairgossip.study.storage.journal import StudyJournal
+from pairgossip.study.storage.writing import write_file
 
 _ROOM, _STATED, _RESULTS = "answers", "stated", "results"
 _ENDING = ".table"
@@ -74,7 +74,7 @@ class Answers:
         """Keep the result that this site signs, with the next save, and its table, already on
         disk."""
         if table is not None:
-            self._write(answer.question, table)
+            write_file(self._path(answer.question), table)
         self._journal.stage(_RESULTS, answer.question.hex(), result)
         self._journal.stage(_STATED, answer.question.hex(), msgspec.msgpack.encode(answer))
 
@@ -149,14 +149,6 @@ class Answers:
 
     def _path(self, question: bytes) -> Path:
         return _find_table(self._folder, question)
-
-    def _write(self, question: bytes, table: bytes) -> None:
-        try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            sync(self._folder.parent)
-        except OSError as problem:
-            raise files.unwritable(self._folder, problem) from None
-        files.replace(self._path(question), table)
 
 
 def read_table_file(folder: Path, question: bytes, digest: bytes) -> bytes:
