@@ -406,6 +406,35 @@ def test_a_newcomer_that_began_a_study_of_its_own_joins() -> None:
     assert new.study.members.parent == list_of(nodes).digest
 
 
+def test_newcomers_that_meant_to_begin_a_study_of_their_own_join() -> None:
+    """Their list is longer than the first list of the others, and one of them has signed it."""
+    nodes, new = found(3), [Node(number) for number in range(3, 7)]
+    accept_each_other(new)
+    new[0].do(new[0].study.propose())
+    everybody = [*nodes, *new]
+    accept_each_other(everybody)
+    nodes[1].do(nodes[1].study.propose())
+    exchange(everybody, contacts=6)
+    assert ids_of(everybody) == {tuple(node.id for node in everybody)}
+
+
+def test_a_newcomer_gives_up_what_follows_a_dead_list() -> None:
+    nodes, new = found(5), Node(5)
+    dead = list_of(nodes[:4], list_of(nodes).digest)
+    after = list_of([*nodes[:4], new], dead.digest)
+    for node in nodes[1:4]:
+        new.do(new.study.accept_card(node.card))
+    sign = nodes[1].study._desk.sign
+    hear(new, *(sign(Assent(member="m01", list=one)) for one in (after, dead)))
+    never = Never(member="m02", parent=dead.parent, list=dead.digest)
+    hear(new, nodes[2].study._desk.sign(never))
+    assert said_of(new, Never, after)
+    new.do(new.study.accept_card(nodes[0].card))
+    again = replace(after, attempt=1)
+    hear(new, sign(Assent(member="m01", list=again)))
+    assert said_of(new, Never, again)
+
+
 def test_a_newcomer_gives_up_no_invitation_for_a_list_of_its_own() -> None:
     """Its own list is longer than the first list of the others, which it is not on."""
     nodes = [Node(number) for number in range(4)]

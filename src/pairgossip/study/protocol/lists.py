@@ -260,6 +260,8 @@ class Lists(KnownLists):
         other = [here for here in theirs if here.digest not in shared][-1]
         if first.parent != other.parent or self.is_dead(first.digest):
             return False
+        if self.exists(first.digest) and not self.exists(other.digest):
+            return True  # a study that newcomers have joined, beside one that they meant to begin
         mine = self.card.id
         is_alone = all(self.signers(here.digest) <= {mine} for here in ours)
         if mine not in other.ids and (is_alone or self.exists(other.digest)):
