@@ -217,7 +217,7 @@ def count_difference(old: IntArray, classes: Combined, others: Combined) -> int:
 
 
 def _find_least_cut(joined: IntArray) -> int:
-    """Return the least positive weight of a cut, by Stoer and Wagner's algorithm; 0 if none.
+    """Return the least positive weight of a cut; 0 if there is none.
 
     Nodes are put in an order: the next is the one with most weight to those before it. The weight
     of the last is then the least cut between it and the one before it, and the two are merged.
