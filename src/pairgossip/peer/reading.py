@@ -197,12 +197,12 @@ class SwarmReading:
 
     def questions(self) -> tuple[QuestionReading, ...]:
         """Return the questions of a study, each from the member that is furthest with it."""
-        known: dict[str, QuestionReading] = {}
+        latest: dict[str, QuestionReading] = {}
         for one in (question for peer in self.peers for question in peer.questions):
-            other = known.get(one.name)
+            other = latest.get(one.name)
             if other is None or PHASES.index(one.phase) > PHASES.index(other.phase):
-                known[one.name] = one
-        return tuple(sorted(known.values(), key=lambda one: one.seen))
+                latest[one.name] = one
+        return tuple(sorted(latest.values(), key=lambda one: one.seen))
 
     def by_urgency(self) -> list[int]:
         """Return the numbers of the peers: those to look at first, then all that are not up."""
@@ -239,15 +239,15 @@ def describe_questions(tally: Tally, questions: Sequence[QuestionReading]) -> st
     """Describe how many questions are answered, and what the first open one waits for."""
     if not tally.total:
         return "no question asked yet"
-    asked = tally.answered + tally.open
+    total = tally.answered + tally.open
     ended = f", {tally.ended} ended without an answer" if tally.ended else ""
-    said = f"{tally.answered} of {format_count(asked, 'question')} answered{ended}"
+    text = f"{tally.answered} of {format_count(total, 'question')} answered{ended}"
     first = next((one for one in questions if not one.is_over), None)
     if first is None:
-        return said
+        return text
     names = first.awaited[:_MOST_NAMED]
     waits = f", waiting for {join_first(names, len(first.awaited))}" if names else ""
-    return f"{said}; {first.title}: {first.phase}{waits}"
+    return f"{text}; {first.title}: {first.phase}{waits}"
 
 
 class PeerReader(Protocol):

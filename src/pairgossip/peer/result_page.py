@@ -51,11 +51,11 @@ def make_page(signed: SignedResult, curves: Sequence[Part] = ()) -> Page:
 def write_rehearsal(result: Result, report: ReportReading | None, path: Path) -> None:
     """Write the page that a study would have if its members had these rows."""
     spec = restore_spec(result.specification)
-    said = "No member has signed this: it was computed on one machine, from a file of each."
+    text = "No member has signed this: it was computed on one machine, from a file of each."
     facts = Facts((*_facts(result, {}), ("specification", f"`{result.hash}`")))
     leaves = Heading("What would leave each site"), Quote(tuple(spec.leaves()))
     code = Heading("Specification"), Code(write_toml(result.specification))
-    parts = (*_headline(result), Paragraph(said), facts, *_describe(report))
+    parts = (*_headline(result), Paragraph(text), facts, *_describe(report))
     parts = (*parts, *show_sites(result, {}), *leaves, *code)
     Page(f"Rehearsal: {_title(result)}", parts).write(path)
 
@@ -132,8 +132,8 @@ def _headline(result: Result) -> Iterator[Part]:
         yield Value(f"{result.value:.4g}")
         return
     value, *ends = format_ends(result.value, result.interval)
-    said = f"95 % interval for the population that the rows are drawn from: {' to '.join(ends)}"
-    yield Value(value, said)
+    text = f"95 % interval for the population that the rows are drawn from: {' to '.join(ends)}"
+    yield Value(value, text)
 
 
 def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -151,8 +151,8 @@ def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
         speaks = ("positive class", f"{shown} ({spec.label}): the one that high scores speak for")
         facts.append(speaks if has_statistic(spec) else ("event", f"{spec.label} is {shown}"))
     if result.sampling_error is not None:
-        said = "standard error as an estimate of the population's value"
-        facts.append(("sampling error", f"{result.sampling_error:.2g} ({said})"))
+        text = "standard error as an estimate of the population's value"
+        facts.append(("sampling error", f"{result.sampling_error:.2g} ({text})"))
     if result.bracket is not None and (ends := rounded_bracket(*result.bracket, digits=6)):
         low, high = ends
         facts.append(("over all rows", f"between {low:.6g} and {high:.6g} for certain"))
@@ -166,8 +166,8 @@ def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
     if result.noise is not None:
         noise = result.noise
         error = "unknown" if noise.error is None else f"{noise.error:.2g}"
-        said = f"added to every count for epsilon {noise.epsilon:g}; standard error {error}"
-        facts.append(("noise", said))
+        text = f"added to every count for epsilon {noise.epsilon:g}; standard error {error}"
+        facts.append(("noise", text))
         if noise.without_interval is not None:
             facts.append(("no interval", noise.without_interval))
     if result.model is not None:

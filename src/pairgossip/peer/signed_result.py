@@ -212,8 +212,8 @@ def _payload(signed: SignedResult, member: str) -> bytes:
         name = signed.asked.name
         return statement_payload(member, name, signed.round, transcript, result.state())
     version = 1 if signed.version == FIRST_VERSION else 2
-    said = (result.hash, member, result.generation, signed.round, transcript, result.state(), b"")
-    return b"pairgossip contribution %d\x00" % version + msgspec.msgpack.encode(said)
+    fields = (result.hash, member, result.generation, signed.round, transcript, result.state(), b"")
+    return b"pairgossip contribution %d\x00" % version + msgspec.msgpack.encode(fields)
 
 
 def _text(content: bytes) -> str:

@@ -31,13 +31,13 @@ def show_sites(result: Result, names: Mapping[str, str]) -> Iterator[Part]:
         lines = [_place(clean_text(name), line, 1 / sums.sites) for name, line in shown]
         ends = agreement.interval, agreement.prediction_interval
         picture = Forest(_READING, _LEVEL, lines, agreement.mean, *ends).draw()
-        said = f"The diamond is the mean over {sums.sites} sites, each of which counts alike, with "
-        said += "its interval; the line below is where a new site may be."
+        text = f"The diamond is the mean over {sums.sites} sites, each of which counts alike, with "
+        text += "its interval; the line below is where a new site may be."
         if lines:
             hidden = sums.sites - len(lines)
             others = f"; the other {hidden} do not" if hidden else ""
-            said += f" Above are the sites that show their own{others}."
-        yield Figure(picture, said)
+            text += f" Above are the sites that show their own{others}."
+        yield Figure(picture, text)
     yield Facts(tuple(result.describe_sites()))
 
 
