@@ -3,8 +3,8 @@
 Theory of operation
 -------------------
 A swap that one side makes and the other does not duplicates one record and loses another, forever.
-So an exchange happens on both sides exactly once or not at all, whatever is lost, repeated,
-reordered or killed on the way.
+So an exchange happens on both sides exactly once or not at all, even if messages are lost, repeated
+or reordered, or processes are killed.
 
 The initiator saves its offer durably before it sends it. From then on the node of the offer is
 frozen, and the offer is repeated until there is an answer: giving up alone would be a half-made
@@ -21,7 +21,7 @@ neighbor whether it is there: it stands still only if the neighbor dies within t
 A responder never waits, so there is no deadlock. One whose nodes are all frozen rejects; or it
 lets a neighbor with a lower id wait until one of its own answers has come: waits then only run from
 lower to higher ids, and never in a circle. No neighbor waits longer than until one of the peer's
-own offers is repeated, or one peer that is gone would stop its neighbors' neighbors too.
+own offers is repeated: otherwise one lost peer would stop its neighbors' neighbors, too.
 
 A record that is in doubt with a member lost for good ends the generation: see `membership`.
 """

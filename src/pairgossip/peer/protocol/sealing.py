@@ -7,8 +7,8 @@ a fresh X25519 key, and repeats the key that the other has offered, if one is kn
 
 Whoever gets a hello for the key it offers itself has the keys of a new session: the secret of both
 keys, by HKDF-SHA256 with both names, gives one key for each direction. An offered key serves one
-session and is then gone, so no hello of an earlier day counts for anything, and whoever steals a
-member's files later opens nothing. A hello for any other key, or for none, is answered by one for
+session and is then gone, so no hello of an earlier day counts for anything, and a later thief of a
+member's files opens nothing. A hello for any other key, or for none, is answered by one for
 the key in it. So both agree again after frames were lost, repeated or overtaken, and after a
 restart of either; "settled" says that its sender has the keys, and ends the conversation.
 
@@ -200,9 +200,9 @@ class SealedPair:
         self._offered = self._key.public_key().public_bytes_raw()
 
     def _make_hello(self, offered: bytes, for_key: bytes, *, is_settled: bool = False) -> bytes:
-        said = offered + for_key + bytes([is_settled])
-        signature = self._sign(_signed_part(self._me, self._other, VERSION, said))
-        return bytes([_HELLO, VERSION]) + signature + said
+        payload = offered + for_key + bytes([is_settled])
+        signature = self._sign(_signed_part(self._me, self._other, VERSION, payload))
+        return bytes([_HELLO, VERSION]) + signature + payload
 
     def _read_hello(self, content: bytes) -> _Hello | None:
         """Return a hello of the other member to this one; None for anything else.
@@ -211,17 +211,17 @@ class SealedPair:
         """
         if len(content) <= _SIGNED_AT or len(content) > _LEAST_PADDED:
             return None
-        version, said = content[1], content[_SIGNED_AT:]
-        signed = _signed_part(self._other, self._me, version, said)
+        version, payload = content[1], content[_SIGNED_AT:]
+        signed = _signed_part(self._other, self._me, version, payload)
         if not self._verify(signed, content[2:_SIGNED_AT]):
             return None
-        if version == VERSION and (len(content) != _HELLO_SIZE or said[-1] > 1):
+        if version == VERSION and (len(content) != _HELLO_SIZE or payload[-1] > 1):
             return None
-        return _Hello(version, said[:_KEY], said[_KEY : 2 * _KEY], bool(said[-1]))
+        return _Hello(version, payload[:_KEY], payload[_KEY : 2 * _KEY], bool(payload[-1]))
 
 
-def _signed_part(sender: str, to: str, version: int, said: bytes) -> bytes:
-    return b"%b%c%b/%b\x00%b" % (_HELLO_PURPOSE, version, sender.encode(), to.encode(), said)
+def _signed_part(sender: str, to: str, version: int, payload: bytes) -> bytes:
+    return b"%b%c%b/%b\x00%b" % (_HELLO_PURPOSE, version, sender.encode(), to.encode(), payload)
 
 
 def _nonce(number: int) -> bytes:
