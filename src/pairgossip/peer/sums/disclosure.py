@@ -109,8 +109,8 @@ def _check_leverage(spec: Spec, rows: FloatArray) -> None:
         table = np.column_stack([np.ones(len(part)), apart])
         scaled = table / np.maximum(np.abs(table).max(axis=0), 1e-300)
         vectors, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
-        kept = vectors[:, sizes > 1e-9 * sizes.max()]
-        if (kept**2).sum(axis=1).max() > _LARGEST_LEVERAGE:
+        basis = vectors[:, sizes > 1e-9 * sizes.max()]
+        if (basis**2).sum(axis=1).max() > _LARGEST_LEVERAGE:
             reason = "a row of this site makes up more than half of a combination of its totals"
             raise _needs_permission(spec, reason)
 

@@ -181,8 +181,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """
         facts = []
         if self.least_cell is not None:
-            said = f"of at least {self.least_cell} rows each, in blocks of cells"
-            facts.append(("counts", said))
+            text = f"of at least {self.least_cell} rows each, in blocks of cells"
+            facts.append(("counts", text))
         is_new = (self.batches or 1) > 1 or not self.rounds
         if self.left_out is not None:
             name_of = names or {}
@@ -198,13 +198,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             else:
                 facts.append(("left out", f"{who}: rows are {few}"))
         if not self.rounds and self.model is None:
-            said = "of rows added later, since too few members add any"
+            text = "of rows added later, since too few members add any"
             if self.table is None:
-                said = "since too few members have enough rows: there is no value"
-            facts.append(("no table", said))
+                text = "since too few members have enough rows: there is no value"
+            facts.append(("no table", text))
         if (self.batches or 1) > 1:
-            said = "added up; each row counts once, and those of members that have left stay"
-            facts.append(("tables", f"{self.batches}, {said}"))
+            text = "added up; each row counts once, and those of members that have left stay"
+            facts.append(("tables", f"{self.batches}, {text}"))
         return facts
 
     def describe_sites(self) -> list[tuple[str, str]]:

@@ -265,5 +265,5 @@ def _describe_question(spec: Spec) -> str:
     kind = ", own pairs left out" if spec.target == "u" else ""
     kind += "" if spec.within is None else f", pairs within {spec.within} alone"
     kind += "" if spec.weight is None else f", each as often as {spec.weight} says"
-    asked = spec.kernel if has_statistic(spec) else spec.report
-    return f"{asked} of {join_names(spec.columns)}{by}, over the rows of all members{kind}"
+    subject = spec.kernel if has_statistic(spec) else spec.report
+    return f"{subject} of {join_names(spec.columns)}{by}, over the rows of all members{kind}"
