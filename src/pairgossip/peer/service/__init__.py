@@ -1,1 +1,1 @@
-"""A running peer: the link, the loop around the protocol, and what it tells about itself."""
+"""A running peer: the link, the loop around the protocol, and its reports."""

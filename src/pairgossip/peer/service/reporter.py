@@ -395,17 +395,17 @@ class ExchangeReporter:
                 f"{NEVER_AGAIN}"
             )
             if waiting.get(neighbor, 0.0) > _UNANSWERED:
-                said = f"No answer from '{name}' for {waiting[neighbor]:.0f} s ({cause}): "
+                text = f"No answer from '{name}' for {waiting[neighbor]:.0f} s ({cause}): "
                 meaning = self._frozen(neighbor, is_stuck)
                 kind = ("no answer", neighbor, cause, meaning)
-                problems.append(Problem(f"{said}{meaning}. {advice}", kind))
+                problems.append(Problem(f"{text}{meaning}. {advice}", kind))
             elif neighbor in self._versions:
                 continue  # it is there, and its version is the problem
             elif since > (_UNANSWERED if neighbor in self._protocol.away else never):
-                said = f"'{name}' is away, and was not heard of for {since:.0f} s ({cause}): "
+                text = f"'{name}' is away, and was not heard of for {since:.0f} s ({cause}): "
                 meaning = self._going_on(neighbor, is_stuck)
                 kind = ("away", neighbor, cause, meaning)
-                problems.append(Problem(f"{said}{meaning}. {advice}", kind))
+                problems.append(Problem(f"{text}{meaning}. {advice}", kind))
         return problems
 
     def _frozen(self, neighbor: str, is_stuck: bool) -> str:

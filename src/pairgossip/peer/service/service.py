@@ -219,14 +219,14 @@ class PeerService:
 
     def _evict(self, now: float) -> None:
         """Carry out requests since the last tick."""
-        asked = requested_evictions(self._parts.home)
+        names = requested_evictions(self._parts.home)
         members = self._parts.members.names()
-        new = [one for one in asked if one in members and one not in self._protocol.state.evicted]
+        new = [one for one in names if one in members and one not in self._protocol.state.evicted]
         if new:
             self._runtime.evict(new, now)
             for member in new:
                 self._log.warning("evicted a member", member=members[member])
-        for member in asked:
+        for member in names:
             (self._parts.home.evictions / member).unlink(missing_ok=True)
 
     def _grow(self, now: float) -> None:

@@ -213,9 +213,9 @@ def ended_generation(status: Status) -> Ended | None:
 
 def keep_ended(path: Path, ended: Ended) -> tuple[Ended, ...]:
     """Add the record of a generation to the file, durably, and return all records in it."""
-    kept = (*read_ended(path, ended.generation), ended)[-_MOST_ENDED:]
-    files.replace(path, msgspec.json.encode(kept) + b"\n")
-    return kept
+    records = (*read_ended(path, ended.generation), ended)[-_MOST_ENDED:]
+    files.replace(path, msgspec.json.encode(records) + b"\n")
+    return records
 
 
 def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
@@ -228,8 +228,8 @@ def read_ended(path: Path, generation: int) -> tuple[Ended, ...]:
     description = (
         "what a peer keeps of generations that have ended: put the right file back, or remove it"
     )
-    kept = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], description)
-    return tuple(one for one in kept if one.generation < generation)
+    records = files.read_struct(path, _LARGEST_ENDED, tuple[Ended, ...], description)
+    return tuple(one for one in records if one.generation < generation)
 
 
 def write_status(path: Path, status: Status) -> None:
