@@ -50,12 +50,12 @@ class Accounting:
                     "none: leave it out."
                 )
 
-    def spend(self, given: SiteRows, noted: Collection[str] | None) -> SiteRows:
+    def spend(self, rows: SiteRows, noted: Collection[str] | None) -> SiteRows:
         """Account for rows, and return their contribution.
 
         ``noted`` are the ledgers in the list of a peer's folder; None for a new peer.
         """
-        return given
+        return rows
 
     def note(self, home: Home) -> None:
         """Enter the ledger into the list of a peer's folder."""
@@ -78,18 +78,18 @@ class _ReportAccounting(Accounting):
         """Raise `InputError` if there can be no ledger."""
         _ = self._place
 
-    def spend(self, given: SiteRows, noted: Collection[str] | None) -> SiteRows:
+    def spend(self, rows: SiteRows, noted: Collection[str] | None) -> SiteRows:
         """Draw the missing reports; return all of them, which are on the disk by then."""
         from pairgossip.peer.bookkeeping.ledger import refuse_renamed, refuse_without, reports_of
         from pairgossip.peer.specification.mechanism import declared, ledger_rows
 
         if noted is not None:
             refuse_without(self._place, map(Path, noted))
-        observations = ledger_rows(given.rows, self.spec)
+        observations = ledger_rows(rows.rows, self.spec)
         if self.ledger is None:  # another ledger may have the rows under another name
             refuse_renamed(self._place, observations, self.spec.observed)
         reports = reports_of(self._place, observations, declared(self.spec), self.budget)
-        return replace(given, matrix=np.array(reports, dtype=np.float64))
+        return replace(rows, matrix=np.array(reports, dtype=np.float64))
 
     def note(self, home: Home) -> None:
         """Enter the ledger into the list of a peer's folder."""

@@ -202,8 +202,8 @@ def read_variables(environment: Mapping[str, str]) -> dict[str, str]:
     for key in variables:
         if key not in _BY_ENVIRONMENT:
             names = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
-            known = (*names, HOME_VARIABLE, REGISTER_VARIABLE)
-            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", known)
+            valid_names = (*names, HOME_VARIABLE, REGISTER_VARIABLE)
+            raise unknown_name("variable", f"{_PREFIX}{key.upper()}", valid_names)
     return variables
 
 

@@ -162,8 +162,8 @@ def _first_journal(
     """Yield the journal of a new peer, with notes of the peer and the specification."""
     journal = SqliteJournal(home.state, create=True)
     try:
-        noted = {"peer": identity.id, "spec": spec.hash, **(about or {})}
-        journal.note({**noted, "draw_seed": str(secrets.randbits(64))})
+        notes = {"peer": identity.id, "spec": spec.hash, **(about or {})}
+        journal.note({**notes, "draw_seed": str(secrets.randbits(64))})
         yield journal
     finally:
         journal.close()

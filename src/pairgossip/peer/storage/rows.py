@@ -88,22 +88,22 @@ def contributed_rows(
     data = Path(data_path)
     accounting = accounting_of(spec, data, ledger, budget)
     accounting.open()
-    given = read_site_rows(data, spec)
-    if len(given) > MOST_TRAVELING:
+    rows = read_site_rows(data, spec)
+    if len(rows) > MOST_TRAVELING:
         raise InputError(
-            f"{data} has {len(given):,} rows: a peer holds at most {MOST_TRAVELING:,} that travel."
+            f"{data} has {len(rows):,} rows: a peer holds at most {MOST_TRAVELING:,} that travel."
         )
-    approve(given)
-    return accounting.spend(given, noted)
+    approve(rows)
+    return accounting.spend(rows, noted)
 
 
-def describe_dropped(given: SiteRows, what: str = "This site") -> list[str]:
+def describe_dropped(rows: SiteRows, what: str = "This site") -> list[str]:
     """Describe the number of rows that were left out; return nothing if none were."""
-    if not given.dropped:
+    if not rows.dropped:
         return []
-    count = format_count(len(given) + given.dropped, "row")
+    count = format_count(len(rows) + rows.dropped, "row")
     return [
-        f"{what} leaves out {given.dropped:,} of its {count}, since an agreed column has no entry "
+        f"{what} leaves out {rows.dropped:,} of its {count}, since an agreed column has no entry "
         "there: they stay at home, and nobody is told how many they are."
     ]
 
