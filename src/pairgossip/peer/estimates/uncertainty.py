@@ -14,7 +14,7 @@ averaged over its exchanges. The fluctuation nearly vanishes in these averages, 
 the differences between neighboring ones give the variance of the walk; the difference of the first
 average from the beginning is the start. The fluctuation is added once: the mean square distance of
 the ends of short batches from their averages. (To compare the ends of groups, as batch means
-do, would count it some sixteen times: far too much for a peer with few rows beside one with many.)
+do, would count it some sixteen times: far too much for a peer with few rows next to one with many.)
 
 Groups shorter than the time in which records spread would look alike and make the interval too
 narrow. So there is none before records of members with most of the rows have passed by, which takes
