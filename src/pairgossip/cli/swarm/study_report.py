@@ -73,16 +73,16 @@ def _describe(one: Answered) -> str:
     """Describe the answer to a question, and its precision."""
     result = one.result
     if result.model is not None:
-        said = f"a model of {format_count(len(result.model), 'parameter')}"
+        text = f"a model of {format_count(len(result.model), 'parameter')}"
     else:
-        said = "no value" if result.value is None else format_value(result.value)
+        text = "no value" if result.value is None else format_value(result.value)
     if result.bracket is not None:
         low, high = map(format_value, result.bracket)
-        said += f", certainly {low} to {high}"
+        text += f", certainly {low} to {high}"
     if one.exact is not None:
-        said += f"; exact {format_value(one.exact)}"
+        text += f"; exact {format_value(one.exact)}"
     took = "" if one.seconds is None else f", in {one.seconds:.1f} s"
-    return f"{said}; {format_count(result.rows, 'row')} of {one.adding} members{took}"
+    return f"{text}; {format_count(result.rows, 'row')} of {one.adding} members{took}"
 
 
 def _search(audit: StudyAudit) -> str:
