@@ -56,7 +56,7 @@ def test_a_folder_is_made_whole_and_for_its_owner_alone(tmp_path: Path) -> None:
     assert open_study(home.folder).read_settings().policy.least_cell == 5
     assert home.read_settings().source == str(source)
     (batch,) = site_of(home).batches
-    assert (batch.number, batch.rows, batch.told_rows) == (1, 100, 100)
+    assert (batch.number, batch.rows, batch.rounded_rows) == (1, 100, 100)
     assert not any(source.read_bytes()[:50] in one.read_bytes() for one in home.folder.glob("*.*"))
     with pytest.raises(InputError, match="exists already"):
         create_study(tmp_path / "a", "a", source)

@@ -102,10 +102,10 @@ def _write_own(study: StudyReading, number: str, *, out: Path | None, json: Path
 
 def _print_own(own: OwnEstimate) -> None:
     spec = restore_spec(own.specification)
-    found = own.estimate or ()
+    numbers = own.estimate or ()
     rows = [
         (name, format_value(value))
-        for name, value in zip(_names(spec, len(found)), found, strict=bool(found))
+        for name, value in zip(_names(spec, len(numbers)), numbers, strict=bool(numbers))
     ]
     for name, ends in (
         ("value of all rows, 95 %", own.gossip_interval),

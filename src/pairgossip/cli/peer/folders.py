@@ -34,10 +34,10 @@ def find_home(folder: Path | None) -> Home:
     from pairgossip.peer.storage.folder import open_home
     from pairgossip.study.storage.folder import is_study
 
-    found = find_folder(folder)
-    if is_study(found):
-        raise InputError(f"{found} is a study's: this command is for peers of single networks.")
-    return open_home(found)
+    place = find_folder(folder)
+    if is_study(place):
+        raise InputError(f"{place} is a study's: this command is for peers of single networks.")
+    return open_home(place)
 
 
 def find_folder(folder: Path | None) -> Path:
@@ -46,11 +46,11 @@ def find_folder(folder: Path | None) -> Path:
 
 
 def find_study_folder(folder: Path | None) -> Path | None:
-    """Return the folder if it is a study's, of which many commands do something else."""
+    """Return the folder if it is a study's member's; many commands then act differently."""
     from pairgossip.study.storage.folder import is_study
 
-    found = find_folder(folder)
-    return found if is_study(found) else None
+    place = find_folder(folder)
+    return place if is_study(place) else None
 
 
 def named_home() -> Path | None:

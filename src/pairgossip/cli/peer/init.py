@@ -58,11 +58,10 @@ class RegisterOptions:
 @Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class RowsOptions:
-    """How rows are found again that were released before."""
+    """How rows are recognized that were released before."""
 
     id_: Annotated[str | None, Parameter(name="--id")] = None
-    """The column of the data file that tells who is who; by default rows are found by their lines
-    and values."""
+    """The column of the data file that identifies rows; by default their lines and values do."""
     same: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
     """Columns that are functions of one another, such as risk,logit: they count as one. Repeat it
     for others."""

@@ -37,7 +37,7 @@ def page_command(
     Parameters
     ----------
     port
-        Where to listen; an unused port unless given.
+        Where to listen; by default an unused port.
     no_browser
         Print the address without opening a browser.
     """

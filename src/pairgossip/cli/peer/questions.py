@@ -134,7 +134,7 @@ def questions_command(
 ) -> None:
     """Show the questions of the study, and members who are proposed; or one question in full.
 
-    Of one question: who has asked it, what would leave this machine, in words, who has said yes,
+    For one question: who has asked it, what would leave this machine, in words, who has said yes,
     and for whom it waits.
 
     For example:

@@ -83,7 +83,7 @@ class ReadingOptions(TableReading):
     """The same of a result that members have signed."""
 
     level: float | None = None
-    """The level of the interval; 0.95 unless given."""
+    """The level of the interval; by default 0.95."""
 
     @property
     def is_asked(self) -> bool:

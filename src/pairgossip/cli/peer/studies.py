@@ -131,8 +131,8 @@ def _describe_few(study: StudyReading, others: Sequence[Card]) -> Iterator[str]:
         yield (
             f"These are {count} members, and where no count of fewer than {least} rows leaves a "
             f"site a table takes the rows of {needed}: statistics on sums without noise are "
-            "refused until more have joined. Of fewer members all would have to say peer init "
-            "--least-cell 1."
+            "refused until more have joined. With fewer members, all of them must give "
+            "--least-cell 1 to peer init."
         )
 
 
@@ -173,9 +173,9 @@ def _check_study(study: StudyReading, invited: Sequence[Invitation]) -> None:
         )
     if own is None:
         return
-    known = {card.id for card in own.list.members}
+    ids = {card.id for card in own.list.members}
     for one in invited:
-        if one.list is not None and known.isdisjoint(one.list.ids):
+        if one.list is not None and ids.isdisjoint(one.list.ids):
             raise InputError(
                 f"'{one.card.name}' is a member of another study: make a folder of its own for it."
             )
@@ -185,9 +185,9 @@ def _refuse_missing(study: StudyReading, invited: Sequence[Invitation]) -> None:
     """Refuse the invitations of some of a list's members: an operator accepts all of them."""
     from pairgossip.peer.identity.identity import load_identity
 
-    given = {load_identity(study.home.folder).id, *(one.card.id for one in invited)}
+    ids = {load_identity(study.home.folder).id, *(one.card.id for one in invited)}
     listed = [card for one in invited if one.list is not None for card in one.list.members]
-    if missing := sorted({clean_text(card.name, 64) for card in listed if card.id not in given}):
+    if missing := sorted({clean_text(card.name, 64) for card in listed if card.id not in ids}):
         raise InputError(
             f"The invitations of {join_names(missing)} are missing, who are members of the same "
             "study: give those of all members at once."
@@ -228,7 +228,7 @@ def find_card(study: StudyReading, name: str) -> Card:
     names = join_names(sorted(one.card.name for one in members) or ["nobody"])
     raise InputError(
         f"{name[:64]!r} is neither a question's number nor a proposed member: proposed and not "
-        f"accepted yet is {names}; of others give the file of their invitation."
+        f"accepted yet: {names}. For others, give the file of their invitation."
     )
 
 
@@ -309,13 +309,13 @@ def add_to_study(folder: Path, source: Path, *, yes: bool, visible: bool) -> Non
 
 
 def tell_all(sentences: Sequence[str]) -> None:
-    """Say what something means that was agreed to beforehand."""
+    """Print sentences for the operator, who has agreed beforehand."""
     for sentence in sentences:
         tell(sentence)
 
 
 def confirm_all(question: str, otherwise: str) -> Any:
-    """Return what says sentences, asks a question about them, and refuses unless it is agreed."""
+    """Return a function that prints sentences, asks, and raises `InputError` for a no."""
 
     def confirm(sentences: Sequence[str]) -> None:
         refusal = f"{' '.join(sentences)} There is no terminal to ask on: give --yes."
@@ -343,8 +343,8 @@ def print_study_status(folder: Path, *, json: bool, prometheus: bool, check: boo
     if json:
         import msgspec
 
-        said = {} if status is None else msgspec.to_builtins(status)
-        write_json({**said, "name": study.name, "running": study.is_running})
+        facts = {} if status is None else msgspec.to_builtins(status)
+        write_json({**facts, "name": study.name, "running": study.is_running})
         return None
     _print_status(study, status)
     return None
@@ -457,7 +457,7 @@ _UNITS = {"d": 86_400, "h": 3_600, "m": 60}
 
 def read_duration(text: str) -> int:
     """Return the seconds in a text such as 7d, 12h or 30m."""
-    found = re.fullmatch(r"([1-9][0-9]{0,3})([dhm])", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([1-9][0-9]{0,3})([dhm])", text.strip())
+    if match is None:
         raise InputError(f"--expires is {text[:32]!r}: write it as 7d, 12h or 30m.")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]

@@ -230,11 +230,11 @@ def _open_state(
         journal.save(Save(state, sync=True, everything=True))
         return journal, state
     journal = SqliteJournal(folder / _STATE, power_safe, create=False)
-    kept = journal.load()
-    if not isinstance(kept, State) or journal.about() != about or not kept.fits(context):
+    loaded = journal.load()
+    if not isinstance(loaded, State) or journal.about() != about or not loaded.fits(context):
         journal.close()
         raise InputError(BACKUP)
-    return journal, kept
+    return journal, loaded
 
 
 def _make_folder(folder: Path) -> None:

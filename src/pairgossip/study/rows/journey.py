@@ -95,10 +95,10 @@ class Journey:
     """The digest of all yeses: rows signed for one run are worthless in any other."""
 
     def __post_init__(self) -> None:
-        said = b"".join(digest_of(self.yeses[one]) for one in self.members.ids)
-        self.run = hashlib.sha256(_PURPOSE + self.name + said).digest()
-        if without := [one for one in self.members.ids if not self._pieces(one)]:
-            names = join_names([f"'{self.members.cards[one].name}'" for one in without])
+        yeses = b"".join(digest_of(self.yeses[one]) for one in self.members.ids)
+        self.run = hashlib.sha256(_PURPOSE + self.name + yeses).digest()
+        if lacking := [one for one in self.members.ids if not self._pieces(one)]:
+            names = join_names([f"'{self.members.cards[one].name}'" for one in lacking])
             raise InputError(f"{names} could add no rows, and rows travel only if all members do.")
 
     def _pieces(self, member: str) -> list[Piece]:

@@ -50,8 +50,8 @@ class TravelingRows:
     _look_at: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        kept = self.parts.journal.notes(_ROOM)
-        self._noted = {bytes.fromhex(name): content for name, content in kept.items()}
+        notes = self.parts.journal.notes(_ROOM)
+        self._noted = {bytes.fromhex(name): content for name, content in notes.items()}
 
     def due(self) -> float:
         """The time of the next call of `advance`."""

@@ -157,8 +157,8 @@ class Operator:
 
     def _announce(self, batch: Batch, is_visible: bool, act: CarryOut) -> None:
         commitment = commit(self._site.identity, "batch", batch.number, batch.digest)
-        known = batch.number, batch.told_rows, commitment
-        act(self._study.announce(*known, totals_visible=is_visible))
+        facts = batch.number, batch.rounded_rows, commitment
+        act(self._study.announce(*facts, totals_visible=is_visible))
 
     def forget(self, key: str) -> None:
         """Let the next save erase the note of a request that is answered."""
@@ -196,10 +196,10 @@ class Operator:
 
     def _add(self, key: str, source: Path, totals_visible: bool, act: CarryOut) -> Reply:
         """Freeze rows, and note in the same transaction that this request has done so."""
-        said: list[str] = []
+        notices: list[str] = []
 
         def note(sentences: list[str]) -> None:
-            said.extend(sentences)
+            notices.extend(sentences)
             if key:
                 self._asked[key] = str(len(self._site.batches) + 1).encode()
                 self._journal.stage(_ROOM, key, self._asked[key])
@@ -213,7 +213,7 @@ class Operator:
         self._journal.flush()
         rows = format_count(batch.rows, "row")
         sentence = f"Added {rows} as batch {batch.number}, for questions from now on."
-        return Reply(sentence, sentences=tuple(said))
+        return Reply(sentence, sentences=tuple(notices))
 
     def _reply(self, sentence: str, name: bytes) -> Reply:
         number = self._journal.number_of(name)

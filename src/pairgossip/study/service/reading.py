@@ -38,7 +38,7 @@ _UNFINISHED = 30.0
 """Seconds of waiting for a question that has ended after numbers were shown: records of others may
 still be on their way, and then it is answered after all."""
 _RESTART = 5.0
-"""Seconds after which whoever waits takes it that a stopped peer is not started again."""
+"""Seconds for which a question is waited for while no peer runs: it may be starting again."""
 _SHORTEST_NAME = 6
 """Least number of digits by which a question's name is recognized; numbers seldom have as many."""
 
@@ -95,13 +95,13 @@ class StudyReading:
     def question(self, which: int | str) -> QuestionStatus:
         """Return a question by its number, or by the beginning of its name."""
         text = str(which)
-        found = read_question(self.home, int(text)) if _is_number(text) else None
-        if found is None and len(text) >= _SHORTEST_NAME:
-            called = [one for one in self.questions() if one.name.startswith(text.lower())]
-            found = called[0] if len(called) == 1 else None
-        if found is None:
+        question = read_question(self.home, int(text)) if _is_number(text) else None
+        if question is None and len(text) >= _SHORTEST_NAME:
+            matches = [one for one in self.questions() if one.name.startswith(text.lower())]
+            question = matches[0] if len(matches) == 1 else None
+        if question is None:
             raise InputError(f"There is no question {text[:64]} here: {self._which()}.")
-        return found
+        return question
 
     def knows(self, which: str) -> bool:
         """Return whether there is a question of this number or name."""
@@ -118,7 +118,7 @@ class StudyReading:
         last = time.monotonic() + wait
         while may_go_on(question := self.question(which)) and time.monotonic() < last:
             time.sleep(_POLL)
-            # Seldom, since a peer that starts in the very moment of a look finds its folder held.
+            # Rarely, as a peer that starts during such a look cannot lock its folder.
             is_due = seconds is None and last - time.monotonic() < wait / 2
             if is_due and self.is_running:
                 last = time.monotonic() + wait

@@ -265,12 +265,12 @@ class StudyService:
         self._has_worked = False
 
     def _warn(self) -> None:
-        """Log certificates that are out of date, and settings without effect, each once."""
+        """Log once each certificate out of date, and each setting without effect."""
         unheeded = self._reporter.find_unheeded()
-        said = {*self._certificates.problems(self._admitted), *unheeded}
-        for sentence in sorted(said - self._warned):
+        sentences = {*self._certificates.problems(self._admitted), *unheeded}
+        for sentence in sorted(sentences - self._warned):
             self._log.warning(sentence)
-        self._warned |= said
+        self._warned |= sentences
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
         """Carry out a request of the operator, and answer it."""

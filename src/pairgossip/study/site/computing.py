@@ -95,9 +95,9 @@ class Computing:
 
     def _own(self, entry: Entry, spec: Spec) -> Own:
         counts: IntArray = np.zeros(cells_of(spec).words, dtype=np.int64)
-        for batch, kept in self.offers.counts(entry.repeats or entry.question).items():
+        for batch, content in self.offers.counts(entry.repeats or entry.question).items():
             if batch in entry.batches:
-                counts = counts + np.frombuffer(kept, "<i8")
+                counts = counts + np.frombuffer(content, "<i8")
         return Own(counts, entry.salt, self.me)
 
 
@@ -115,9 +115,9 @@ class _Keeper:
         """Return the words for a question of a round: the kept ones, or new ones."""
         offers, key = self.computing.offers, public.hex()
         entry = offers.find(self.name)
-        kept = offers.vector(entry.repeats or self.name, key)
-        if kept is not None:
-            return np.frombuffer(kept, "<u8").astype(np.uint64)
+        earlier = offers.vector(entry.repeats or self.name, key)
+        if earlier is not None:
+            return np.frombuffer(earlier, "<u8").astype(np.uint64)
         if entry.repeats is not None:
             raise InputError("The question that is repeated has asked for other numbers.")
         tell_releases(offers, entry)

@@ -45,7 +45,7 @@ class Counted:
     @property
     def piece(self) -> Piece:
         """The part that others learn about it."""
-        return Piece(self.batch.number, 0 if self.because else self.batch.told_rows)
+        return Piece(self.batch.number, 0 if self.because else self.batch.rounded_rows)
 
 
 @dataclass
@@ -171,17 +171,17 @@ class Counting:
 
     def _snapshot(self, one: Counted) -> Snapshot:
         assert one.rows is not None
-        every = dict(zip(self.spec.observed, one.rows.matrix.T, strict=True))
-        columns = {name: every.pop(name) for name in self.spec.columns}
+        others = dict(zip(self.spec.observed, one.rows.matrix.T, strict=True))
+        columns = {name: others.pop(name) for name in self.spec.columns}
         same = [names for names in self.settings.same if set(names) & set(self.spec.observed)]
-        known = Snapshot(
+        snapshot = Snapshot(
             Path(find_source(one.batch, self.settings)),
             columns,
-            every,
+            others,
             same=same,
             least_cell=self.spec.algorithm.least_cell or 1,
         )
-        return read_beside(known, self.settings.row_id, table=one.rows.table)
+        return read_beside(snapshot, self.settings.row_id, table=one.rows.table)
 
 
 @contextlib.contextmanager

@@ -240,26 +240,26 @@ class MemberSite:
         """Read the source, note nothing, and return sentences about the effect of a yes."""
         if not question.adds:
             return self.describe(question)
-        left, settings = [], self._settings
+        reasons, settings = [], self._settings
         counting = self._count(name, question, settings)
-        asked = {one.number for one in counting.batches}
+        counted = {one.number for one in counting.batches}
         own = columns_here(read_text(question.text), settings)
         for batch in self.batches:
             if not own <= set(batch.columns):
-                left.append(f"Batch {batch.number} lacks a column of this question.")
-            elif batch.number not in asked:
-                left.append(f"Batch {batch.number} was counted in these columns before.")
-        return try_counting(counting, left)
+                reasons.append(f"Batch {batch.number} lacks a column of this question.")
+            elif batch.number not in counted:
+                reasons.append(f"Batch {batch.number} was counted in these columns before.")
+        return try_counting(counting, reasons)
 
     def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
         """Freeze the rows of a further source; they are kept when this returns."""
         settings = self._settings
         declared = settings.declared
-        batch, table, said = freeze(len(self.batches) + 1, source, declared, self.identity)
+        batch, table, sentences = freeze(len(self.batches) + 1, source, declared, self.identity)
         refuse_few(batch, settings.policy.least_rows)
         before = [read_again(one, settings, self.identity) for one in self.batches]
-        again = describe_repeated(table, before, settings.row_id)
-        confirm([*said, *([] if again is None else [again])])
+        repeated = describe_repeated(table, before, settings.row_id)
+        confirm([*sentences, *([] if repeated is None else [repeated])])
         self.batches.add(batch)
         self.journal.flush()
         return batch

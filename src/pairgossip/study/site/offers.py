@@ -57,8 +57,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def releases(self) -> list[tuple[str, tuple[Path, ...]]]:
         """The keys of the releases of the batches that it adds, and their registers."""
-        kept = (one for one in self.prepared if one.batch in self.batches)
-        return [(one.key, tuple(map(Path, one.registers))) for one in kept]
+        prepared = (one for one in self.prepared if one.batch in self.batches)
+        return [(one.key, tuple(map(Path, one.registers))) for one in prepared]
 
     @property
     def is_open(self) -> bool:
@@ -143,8 +143,8 @@ class Offers:
 
     def counts(self, question: bytes) -> Mapping[int, bytes]:
         """Return the kept counts of a question, by batch."""
-        kept = self.vectors(question).items()
-        return {int(name[6:]): it for name, it in kept if name.startswith("batch ")}
+        vectors = self.vectors(question).items()
+        return {int(name[6:]): it for name, it in vectors if name.startswith("batch ")}
 
     @property
     def keys(self) -> list[str]:

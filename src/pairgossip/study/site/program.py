@@ -216,14 +216,14 @@ class ModelProgram(_Stating, LearningProgram):
             return
         layout = choose_moments(self._grades, len(self._spec.columns), 1)
         parts = total.view(np.int64).reshape(layout.grades, -1)[:, 0]
-        self._known, told = int((parts >> self._bits).sum()), _list_sizes(self._sizes)
-        if not sum(told) <= self._known <= self._generation.rows:
-            raise Disagreement(f"members add {sum(told):,} rows or more, not {self._known:,}")
+        self._known, sizes = int((parts >> self._bits).sum()), _list_sizes(self._sizes)
+        if not sum(sizes) <= self._known <= self._generation.rows:
+            raise Disagreement(f"members add {sum(sizes):,} rows or more, not {self._known:,}")
         self._counts = check_moments(total, layout, self._bits, self._known)
 
     def _state(self, **fields: Any) -> Result:
-        told = {one: sum(rows) for one, rows in sorted(self._sizes.items())}
-        return super()._state(**({"members": told, "rows": self._known} | fields))
+        members = {one: sum(rows) for one, rows in sorted(self._sizes.items())}
+        return super()._state(**({"members": members, "rows": self._known} | fields))
 
 
 def _list_sizes(sizes: Sizes) -> list[int]:

@@ -27,15 +27,15 @@ _LOOKED = (
 
 def try_counting(counting: Counting, left: Sequence[str] = ()) -> list[str]:
     """Describe what the rows of a site would add; ``left`` has the reasons for other batches."""
-    said = [*left, *(_describe_batch(one, counting.spec.is_sums) for one in counting.counted)]
+    sentences = [*left, *(_describe_batch(one, counting.spec.is_sums) for one in counting.counted)]
     if not counting.counted:
-        said.append("No rows are left to count in these columns: this site would add zeros.")
+        sentences.append("No rows are left to count in these columns: this site would add zeros.")
     if not counting.spec.is_sums:
-        return [*said, *counting.accepted, _LOOKED]
+        return [*sentences, *counting.accepted, _LOOKED]
     if counting.spec.kernel is not None:
-        said += _describe_counts(counting)
-    said += counting.accepted
-    return [*said, _LOOKED]
+        sentences += _describe_counts(counting)
+    sentences += counting.accepted
+    return [*sentences, _LOOKED]
 
 
 def _describe_batch(one: Counted, is_sums: bool) -> str:
@@ -56,16 +56,16 @@ def _describe_counts(counting: Counting) -> list[str]:
     counts = np.sum([counting.count(one) for one in adding], axis=0)
     combined = [f"{name}: {count:,}" for name, count in count_combinations(spec, cells).items()]
     filled, shown = int((cells > 0).sum()), int((counts[1:] > 0).sum())
-    said = [f"The rows of each class: {join_names(combined)}."] if combined else []
+    sentences = [f"The rows of each class: {join_names(combined)}."] if combined else []
     least = cells_of(spec).columns.least
     rule = f", where each holds {least} or more" if least > 1 else ""
-    said.append(
+    sentences.append(
         f"They fill {format_count(filled, 'cell')}, and would be shown as {shown:,} counts{rule}."
     )
-    more = (
+    warnings = (
         describe_unfilled(spec, cells),
         describe_small_site(spec, cells),
         describe_small_cells(spec, np.asarray(counts[1:])),
         describe_crowded_cells(spec, cells),
     )
-    return said + [sentence for sentence in more if sentence is not None]
+    return sentences + [sentence for sentence in warnings if sentence is not None]

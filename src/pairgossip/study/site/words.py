@@ -85,7 +85,9 @@ def _describe_travel(
 ) -> list[str]:
     """Describe what leaves this site where rows travel."""
     spec = read_text(question.text)
-    rows = [f"{one.number} ({format_count(one.told_rows, 'row')} or a few more)" for one in batches]
+    rows = [
+        f"{one.number} ({format_count(one.rounded_rows, 'row')} or a few more)" for one in batches
+    ]
     whose = f"batch{'es' * (len(batches) > 1)} {join_names(rows)}" if rows else "no batch"
     return [
         "Rows of this site will be read by the machines of all other members: all rows of "
@@ -121,9 +123,9 @@ def _describe_batches(batches: Sequence[Batch]) -> list[str]:
             "None of this site's rows are counted: each batch was counted in these columns "
             "before, or lacks one of them. It contributes zeros."
         ]
-    named = [f"{one.number} ({format_count(one.told_rows, 'row')})" for one in batches]
+    listed = [f"{one.number} ({format_count(one.rounded_rows, 'row')})" for one in batches]
     return [
-        f"The rows are those of batch{'es' * (len(batches) > 1)} {join_names(named)}, sizes "
+        f"The rows are those of batch{'es' * (len(batches) > 1)} {join_names(listed)}, sizes "
         "rounded down to tens. Once added, they are never counted again in these columns.",
         "A batch adds nothing if it does not fill every class, group and stratum, has values out "
         "of range, or could be identified by earlier releases: it then waits. A dry run "

@@ -71,13 +71,13 @@ class Disclosures:
     def _begin(self, journal: StudyJournal) -> None:
         """Continue from the last line, and bring the file up to it."""
         _cut_torn_line(self.path)
-        kept, lines = _read_notes(journal), _read_lines(self.path)
-        self._check_end(lines, kept)
-        if kept:
-            self._count = max(kept)
-            self._head = hashlib.sha256(kept[self._count]).hexdigest()
-        self._waiting = {number: line for number, line in kept.items() if number > len(lines)}
-        self._noted = set(kept)
+        notes, lines = _read_notes(journal), _read_lines(self.path)
+        self._check_end(lines, notes)
+        if notes:
+            self._count = max(notes)
+            self._head = hashlib.sha256(notes[self._count]).hexdigest()
+        self._waiting = {number: line for number, line in notes.items() if number > len(lines)}
+        self._noted = set(notes)
         journal.on_saved(self._write)
         self._write()
 
@@ -115,13 +115,13 @@ class Disclosures:
         database of the same folder, whose peer may be running: a line is there a moment earlier.
         """
         for attempt in reversed(range(_ATTEMPTS)):
-            kept, count = _read_notes(journal), len(self.entries())
-            if count == max(kept, default=0) or not attempt:
+            notes, count = _read_notes(journal), len(self.entries())
+            if count == max(notes, default=0) or not attempt:
                 break
             time.sleep(_PAUSE)
-        if count < max(kept, default=0):
-            raise self._incomplete(count, kept)
-        self._check_end(_read_lines(self.path)[:count], kept)
+        if count < max(notes, default=0):
+            raise self._incomplete(count, notes)
+        self._check_end(_read_lines(self.path)[:count], notes)
         return count
 
     def _check_end(self, lines: Sequence[bytes], kept: Mapping[int, bytes]) -> None:
@@ -139,7 +139,7 @@ class Disclosures:
     def _incomplete(self, count: int, kept: Mapping[int, bytes]) -> InputError:
         return InputError(
             f"{self.path} has {format_count(count, 'line')}, and {max(kept, default=0):,} were "
-            "written: put the latest copy of it back."
+            "written, as study.sqlite beside it says: put the latest copies of both back."
         )
 
     def _changed(self, number: int) -> InputError:

@@ -131,17 +131,17 @@ def create_study(
         settings["relay"] = relay.address
     if old is not None:
         settings["register"] = old.find_register(Path(place), settings.get("register"))
-    given = make_settings(name=name, source=place, listen=listen, **settings)
+    chosen = make_settings(name=name, source=place, listen=listen, **settings)
     with scaffold(target) as draft:
         home = StudyHome(draft)
-        write_new(home.peer, format_settings(given).encode(), 0o600)
+        write_new(home.peer, format_settings(chosen).encode(), 0o600)
         if relay is not None:
             write_new(home.relay, relay.certificate.encode(), 0o644)
         identity = create_identity(draft, name, years, old=None if old is None else old.folder)
-        batch, _, said = freeze(1, Path(place), given.declared, identity)
-        refuse_few(batch, given.policy.least_rows)
-        registers = find_registers(Path(place), given)
-        confirm([*said, *([] if old is None else old.describe_told(registers))])
+        batch, _, sentences = freeze(1, Path(place), chosen.declared, identity)
+        refuse_few(batch, chosen.policy.least_rows)
+        registers = find_registers(Path(place), chosen)
+        confirm([*sentences, *([] if old is None else old.describe_told(registers))])
         if old is not None:
             old.note_told(registers)
         with home.open_journal() as journal:

@@ -141,10 +141,10 @@ class StudyJournal:
 
     def number_of(self, name: bytes) -> int:
         """Return the number by which this folder knows a question; raise `KeyError` for others."""
-        found = self._select("SELECT number FROM questions WHERE name = ?", name)
-        if not found:
+        rows = self._select("SELECT number FROM questions WHERE name = ?", name)
+        if not rows:
             raise KeyError(name.hex())
-        return int(found[0][0])
+        return int(rows[0][0])
 
     @property
     def numbers(self) -> Mapping[int, bytes]:
@@ -210,8 +210,8 @@ class StudyJournal:
         for name, content in save.notes.items():
             base.execute(*_put_note(_PROTOCOL, name, content))
         for name in save.secrets:
-            found = base.execute("SELECT file FROM secrets WHERE name = ?", (name,)).fetchone()
-            old += found or ()
+            row = base.execute("SELECT file FROM secrets WHERE name = ?", (name,)).fetchone()
+            old += row or ()
             if name in files:
                 base.execute("INSERT OR REPLACE INTO secrets VALUES (?, ?)", (name, files[name]))
             else:
@@ -237,14 +237,14 @@ class StudyJournal:
     def _read_secrets(self) -> dict[str, bytes]:
         """Return the existing secrets; a backup may lack some."""
         files = dict(self._base.execute("SELECT name, file FROM secrets"))
-        found = {}
+        contents = {}
         for name, file in files.items():
             with contextlib.suppress(FileNotFoundError):
-                found[name] = (self._secrets / file).read_bytes()
+                contents[name] = (self._secrets / file).read_bytes()
         for file in os.listdir(self._secrets):
             if file.endswith(".secret") and file not in files.values():
                 erase(self._secrets / file)
-        return found
+        return contents
 
     def _write_secret(self, content: bytes) -> str:
         file = f"{chance.token_hex(16)}.secret"

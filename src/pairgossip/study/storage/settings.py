@@ -223,8 +223,8 @@ def change_by_environment(settings: StudySettings, environment: Mapping[str, str
             continue
         key = variable.removeprefix(_PREFIX).lower()
         if key not in _BY_ENVIRONMENT:
-            known = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
-            raise unknown_name("variable", variable, (*known, HOME_VARIABLE, REGISTER_VARIABLE))
+            variables = [f"{_PREFIX}{one.upper()}" for one in _BY_ENVIRONMENT]
+            raise unknown_name("variable", variable, (*variables, HOME_VARIABLE, REGISTER_VARIABLE))
         changes[key] = value
     if not changes:
         return settings

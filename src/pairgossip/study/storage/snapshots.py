@@ -42,7 +42,7 @@ class Batch(msgspec.Struct, frozen=True):
     """The declared columns, by the source's names."""
 
     @property
-    def told_rows(self) -> int:
+    def rounded_rows(self) -> int:
         """The number of rows that others learn."""
         return round_size(self.rows)
 
@@ -90,9 +90,9 @@ def freeze(
     table = read_columns(source, ())
     columns = tuple(table.header if declared is None else declared)
     table.refuse_unknown(columns)
-    complete, said = _leave_out_gaps(table, columns)
+    complete, sentences = _leave_out_gaps(table, columns)
     digest = _digest(complete, columns, identity)
-    return Batch(number, place, len(complete), digest, columns), complete, said
+    return Batch(number, place, len(complete), digest, columns), complete, sentences
 
 
 def read_again(batch: Batch, settings: StudySettings, identity: Identity) -> Table:
@@ -165,20 +165,20 @@ def refuse_few(batch: Batch, least_rows: int) -> None:
 def describe_repeated(table: Table, before: Sequence[Table], row_id: str | None) -> str | None:
     """Describe rows that were frozen before; refuse equal ids; None if there are no such rows."""
     if row_id is not None:
-        known = {one for other in before for one in other.text(row_id)}
-        again = len(known.intersection(table.text(row_id)))
-        if again:
+        ids = {one for other in before for one in other.text(row_id)}
+        repeated = len(ids.intersection(table.text(row_id)))
+        if repeated:
             raise InputError(
-                f"{format_count(again, 'row')} of {table.path} with ids that were frozen before "
+                f"{format_count(repeated, 'row')} of {table.path} with ids that were frozen before "
                 "in another batch: give rows that came since alone, each once."
             )
         return None
-    known_rows = {row for other in before for row in other.cells}
-    again = sum(row in known_rows for row in table.cells)
-    if not again:
+    earlier = {row for other in before for row in other.cells}
+    repeated = sum(row in earlier for row in table.cells)
+    if not repeated:
         return None
     return (
-        f"{format_count(again, 'row')} of {table.path} are the same in all columns as rows that "
+        f"{format_count(repeated, 'row')} of {table.path} are the same in all columns as rows that "
         "were frozen before: if they are the same people, give rows that came since alone."
     )
 
@@ -188,8 +188,8 @@ class Batches:
 
     def __init__(self, journal: StudyJournal) -> None:
         self._journal = journal
-        kept = journal.notes(_ROOM).values()
-        self._batches = [msgspec.msgpack.decode(one, type=Batch) for one in kept]
+        notes = journal.notes(_ROOM).values()
+        self._batches = [msgspec.msgpack.decode(one, type=Batch) for one in notes]
 
     def __iter__(self) -> Iterator[Batch]:
         return iter(self._batches)
@@ -213,13 +213,13 @@ def _leave_out_gaps(table: Table, columns: Sequence[str]) -> tuple[Table, list[s
         )
     if not gaps:
         return table, []
-    named = [f"'{name}' ({count:,})" for name, count in counts.items() if count]
-    said = (
+    listed = [f"'{name}' ({count:,})" for name, count in counts.items() if count]
+    sentence = (
         f"{format_count(len(gaps), 'row')} of {len(table):,} are left out of all questions, since "
-        f"a column has no entry there: {join_first(named[:MOST_NAMED], len(named))}. With "
+        f"a column has no entry there: {join_first(listed[:MOST_NAMED], len(listed))}. With "
         "--columns of peer init, only the columns named there need entries."
     )
-    return table.without(gaps), [said]
+    return table.without(gaps), [sentence]
 
 
 def _digest(table: Table, columns: Sequence[str], identity: Identity) -> bytes:

@@ -53,8 +53,8 @@ class Answers:
 
     def __init__(self, journal: StudyJournal, folder: Path) -> None:
         self._journal, self._folder = journal, folder
-        kept = journal.notes(_ROOM).values()
-        answers = (msgspec.msgpack.decode(one, type=Answer) for one in kept)
+        notes = journal.notes(_ROOM).values()
+        answers = (msgspec.msgpack.decode(one, type=Answer) for one in notes)
         self._answers = {one.question: one for one in answers if one.adds}
         """Answers that have added rows: others may be many, and are never read again."""
 
@@ -62,8 +62,8 @@ class Answers:
         """Return the answer to a question; None if there is none."""
         if question in self._answers:
             return self._answers[question]
-        kept = self._journal.note(_ROOM, question.hex())
-        return None if kept is None else msgspec.msgpack.decode(kept, type=Answer)
+        note = self._journal.note(_ROOM, question.hex())
+        return None if note is None else msgspec.msgpack.decode(note, type=Answer)
 
     @property
     def unsigned(self) -> list[bytes]:
@@ -83,13 +83,13 @@ class Answers:
 
         Return None if it is not here any more, as in a restored backup.
         """
-        kept = self._journal.note(_STATED, question.hex())
-        if kept is None:
+        note = self._journal.note(_STATED, question.hex())
+        if note is None:
             return None
-        answer = msgspec.msgpack.decode(kept, type=Answer)
+        answer = msgspec.msgpack.decode(note, type=Answer)
         if answer.adds:
             self._answers[question] = answer
-        self._journal.stage(_ROOM, question.hex(), kept)
+        self._journal.stage(_ROOM, question.hex(), note)
         self._journal.stage(_STATED, question.hex(), None)
         return answer
 
