@@ -346,7 +346,7 @@ def test_noise_is_drawn_once_and_paid_from_a_budget(tmp_path: Path) -> None:
     assert result.value == pytest.approx(exact, abs=6 * (result.noise.error or 0) + 0.01)
     table = made.homes[0].tables / f"{digest_of(question).hex()}.table"
     with pytest.raises(InputError, match="Counts with noise are read by the agreed statistic"):
-        read_summary(question.text, table.read_bytes())
+        read_summary(read_text(question.text), table.read_bytes())
     other = made.question(NOISY.replace('"risk"', '"age"').replace("risk =", "age ="))
     verdict = made.sites[made.ids[0]].judge(digest_of(other), other)
     assert verdict.answer == "no" and "epsilon" in verdict.because

@@ -101,8 +101,8 @@ class ReadingOptions(TableReading):
         from pairgossip.peer.specification.canonical_text import decode_spec
         from pairgossip.peer.sums.tables import read_summary
 
-        text = signed.result.specification
-        spec, summary = decode_spec(text), read_summary(text, table)
+        spec = decode_spec(signed.result.specification)
+        summary = read_summary(spec, table)
         answer = self.answer(summary, spec.columns, 0.95 if self.level is None else self.level)
         facts = [("answer", str(answer)), ("rows", f"{self.count_rows(summary):,}")]
         if self.group is not None:

@@ -22,7 +22,6 @@ from pairgossip.counts.tables import Sums
 from pairgossip.errors import InputError
 from pairgossip.peer.protocol.program import SIZE_STEP, Ask, Disagreement, Words
 from pairgossip.peer.reports.catalog import has_statistic
-from pairgossip.peer.specification.canonical_text import decode_spec
 from pairgossip.peer.sums.figures import find_estimate, round_estimate
 from pairgossip.peer.sums.noise import Noise
 from pairgossip.peer.sums.plausibility import check_sums, check_value
@@ -75,12 +74,11 @@ def digest_table(kept: bytes) -> bytes:
     return hashlib.sha256(kept).digest() if kept else bytes(32)
 
 
-def read_summary(text: str, table: bytes) -> Summary:
-    """Return the counts of a table, for the specification with this canonical text, as a summary.
+def read_summary(spec: Spec, table: bytes) -> Summary:
+    """Return the counts of a specification's table as a summary.
 
     Raise `InputError` for noisy counts: other statistics of them need the law of the noise, too.
     """
-    spec = decode_spec(text)
     if spec.has_noise:
         raise InputError(
             "Counts with noise are read by the agreed statistic alone: see the signed result."

@@ -162,9 +162,10 @@ class StudyReading:
 
     def summary(self, which: int | str) -> Summary:
         """Return the counts of a question's table as a summary, which answers further questions."""
+        from pairgossip.peer.specification.canonical_text import decode_spec
         from pairgossip.peer.sums.tables import read_summary
 
-        return read_summary(self.question(which).text, self.table(which))
+        return read_summary(decode_spec(self.question(which).text), self.table(which))
 
     # The record of disclosures
 
