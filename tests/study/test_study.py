@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from pairgossip.errors import InputError
+from pairgossip.peer.protocol.program import Disagreement
 from pairgossip.study.protocol import hearing
 from pairgossip.study.protocol.records import Question, digest_of, encode
 from pairgossip.study.protocol.spreading import Give, encode_frame
-from tests.study.fakes import Node, accept_each_other, ask, exchange, found
+from tests.study.fakes import FakeProgram, Node, accept_each_other, ask, exchange, found
 
 
 def test_a_question_is_answered_at_all() -> None:
@@ -241,8 +242,11 @@ def test_who_has_signed_a_result_does_not_take_it_back() -> None:
     assert [node.study.archived[name].kind for node in nodes] == ["done"] * 3
 
 
-def test_who_has_signed_a_result_and_cannot_compute_it_again_does_not_end_it() -> None:
-    """One member has all signatures; another restarts without its source."""
+@pytest.mark.parametrize("problem", [InputError("no source"), Disagreement("other figures")])
+def test_who_has_signed_a_result_and_cannot_compute_it_again_does_not_end_it(
+    problem: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One member has all signatures; another restarts without its source, or computes otherwise."""
     nodes = found(4)
     table = ask(nodes[0])
     exchange(nodes)
@@ -261,7 +265,11 @@ def test_who_has_signed_a_result_and_cannot_compute_it_again_does_not_end_it() -
             by_id[send.to].do(by_id[send.to].study.receive(sender.id, send.frame, 1))
     assert nodes[0].study.archived[name].kind == "done"
     assert nodes[1].view(name).awaited == nodes[2].view(name).awaited == ("m03",)
-    nodes[2].site.is_broken = True
+
+    def fail(*_: object) -> FakeProgram:
+        raise problem
+
+    monkeypatch.setattr(nodes[2].site, "make_program", fail)
     nodes[2].begin()
     exchange(nodes[1:3])
     assert name not in nodes[1].study.archived

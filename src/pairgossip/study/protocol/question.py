@@ -81,8 +81,8 @@ class Run(Standing):
                 step = self._step()
             except FAILURES as problem:
                 sentence = self.explain(problem)
-                is_bound = self._owes_words or self.has_stated
-                if is_bound and not isinstance(problem, Disagreement):
+                is_own = not isinstance(problem, Disagreement)
+                if self.has_stated or (self._owes_words and is_own):
                     self.trouble = sentence
                 else:
                     self._failure = sentence
