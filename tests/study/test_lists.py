@@ -591,3 +591,19 @@ def test_who_signs_a_list_and_that_it_never_will_is_named() -> None:
     assert nodes[0].study.lists.liars == frozenset()
     hear(nodes[0], both[1])
     assert nodes[0].study.lists.liars == {liar.id}
+
+
+def test_a_list_that_a_liar_has_signed_may_exist_whatever_it_says_later() -> None:
+    nodes = found(5)
+    first, liar = nodes[0], nodes[3]
+    here = list_of(nodes)
+    new, rival = list_of(nodes[:4], here.digest), list_of([*nodes[:3], nodes[4]], here.digest)
+    sign(first, new)
+    hear(
+        first,
+        liar.study._desk.sign(Assent(member=liar.id, list=new)),
+        liar.study._desk.sign(Never(member=liar.id, parent=new.parent, list=new.digest)),
+    )
+    first.do(first.study.evict(liar.id))
+    assert first.study.lists.evicted == {liar.id}
+    assert not said_of(first, Assent, rival)
