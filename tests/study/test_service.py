@@ -349,6 +349,22 @@ def test_an_end_that_is_asked_for_while_no_peer_runs_waits_until_another_is_hear
         until(lambda: StudyReading(homes[1]).question(1).ending is not None, "it has ended")
 
 
+def test_a_refusal_that_no_command_waits_for_is_a_problem(homes: list[StudyHome]) -> None:
+    requests = Requests(homes[0].folder)
+    for seconds in (0, 100):  # a command may still wait for the answer to the first
+        key = requests.write(Accept("ab" * 32))
+        earlier = f"{int(key[:20]) - seconds * 10**9:020d}{key[20:]}"
+        (requests.requests / f"{key}.json").rename(requests.requests / f"{earlier}.json")
+    with running(homes[0]):
+        until(lambda: len(list(requests.replies.glob("*.json"))) == 3, "both are answered")
+        until(lambda: (now := StudyReading(homes[0]).status()) and now.problems, "it is a problem")
+    (problem,) = StudyReading(homes[0]).problems()
+    assert problem == (
+        "In the last day a request was refused that had waited for this peer: There is no such "
+        "question that is open: see the list of questions."
+    )
+
+
 def test_a_peer_killed_before_its_answer_asks_once(
     homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -391,6 +391,8 @@ class StudyReporter:
         yield from map(self._describe_misnamed, sorted(self._study.lists.misnamed))
         for name in self._names_of(self._study.lists.liars):
             yield f"'{name}' has signed a list, and that it never will: ask why, and who is on it."
+        for sentence in self._requests.unread_refusals():
+            yield f"In the last day a request was refused that had waited for this peer: {sentence}"
         yield from self.find_unheeded()
         yield from self._unreached
         yield from self._certificates.problems(neighbors)

@@ -7,6 +7,7 @@ the question in the same transaction, so that no question is asked twice.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import time
@@ -26,6 +27,10 @@ _LARGEST = 1 << 20
 """Largest request or answer, in bytes; a longer one is refused."""
 _LONGEST_KEPT = 7 * 86_400.0
 """Seconds for which an unread answer is kept."""
+_LONGEST_WAIT = 60.0
+"""Seconds after which no command waits for an answer any more."""
+_LONGEST_SHOWN = 86_400.0
+"""Seconds for which an unread refusal is among the peer's problems."""
 _POLL = 0.02
 """Seconds between two checks for an answer."""
 
@@ -191,9 +196,24 @@ class Requests:
             if time.monotonic() > end:
                 return None
             time.sleep(_POLL)
-        reply = files.read_struct(file, _LARGEST, Reply, "an answer of a peer: remove it")
+        reply = self._read_reply(key)
         file.unlink(missing_ok=True)
         return reply
+
+    def _read_reply(self, key: str) -> Reply:
+        description = "an answer of a peer: remove it"
+        return files.read_struct(self._reply(key), _LARGEST, Reply, description)
+
+    def unread_refusals(self) -> Iterator[str]:
+        """Yield the refusals of the last day that came too late for the command that asked."""
+        for key in _list_keys(self.replies):
+            with contextlib.suppress(InputError, OSError):  # it may be read meanwhile
+                answered = self._reply(key).stat().st_mtime
+                is_late = answered - made_at(key) > _LONGEST_WAIT
+                if is_late and time.time() - answered < _LONGEST_SHOWN:
+                    reply = self._read_reply(key)
+                    if not reply.is_done:
+                        yield reply.sentence
 
     def clear(self) -> None:
         """Remove answers that were not read for long."""
