@@ -222,6 +222,38 @@ def test_an_eviction_goes_before_a_newcomer_that_waits() -> None:
     assert ids_of([*everybody[:4], everybody[5]]) == {("m00", "m01", "m02", "m03", "m05")}
 
 
+def test_who_has_signed_an_eviction_gives_up_a_newcomer_that_waits_and_not_the_reverse() -> None:
+    nodes = found(5)
+    here = list_of(nodes).digest
+    joined, smaller = list_of([*nodes, Node(5)], here), list_of(nodes[:4], here)
+    sign(nodes[0], smaller)
+    sign(nodes[1], joined)
+    hear(nodes[0], *said_of(nodes[1], Assent, joined))
+    hear(nodes[1], *said_of(nodes[0], Assent, smaller))
+    assert said_of(nodes[0], Never, joined)
+    assert not said_of(nodes[1], Never, smaller)
+
+
+def test_who_starts_again_signs_no_list_before_it_has_heard_another() -> None:
+    nodes = found(5)
+    everybody = join(nodes)
+    new = list_of(everybody, list_of(nodes).digest)
+    smaller = list_of(nodes[:4], list_of(nodes).digest)
+    nodes[0].do(nodes[0].study.evict("m04"))
+    signed = said_of(nodes[0], Assent, smaller)
+    late, later = nodes[2:4]
+    late.study.lists.accepted.pop("m05")
+    hear(late, *said_of(nodes[1], Assent, new))
+    for node in (late, later):
+        node.begin()
+    late.do(late.study.accept_card(everybody[-1].card))
+    assert not said_of(late, Assent, new)
+    later.do(later.study.evict("m04"))
+    assert not said_of(later, Assent, smaller)
+    exchange([nodes[0], later])
+    assert signed and said_of(later, Assent, smaller)
+
+
 def test_least_members() -> None:
     nodes = found(3)
     with pytest.raises(InputError, match="list of 2"):
@@ -406,11 +438,14 @@ def test_a_newcomer_that_began_a_study_of_its_own_joins() -> None:
     assert new.study.members.parent == list_of(nodes).digest
 
 
-def test_newcomers_that_meant_to_begin_a_study_of_their_own_join() -> None:
-    """Their list is longer than the first list of the others, and one of them has signed it."""
+@pytest.mark.parametrize("signers", [1, 2])
+def test_newcomers_that_meant_to_begin_a_study_of_their_own_join(signers: int) -> None:
+    """Their list is longer than the first list of the others, and some of them have signed it."""
     nodes, new = found(3), [Node(number) for number in range(3, 7)]
     accept_each_other(new)
-    new[0].do(new[0].study.propose())
+    for node in new[:signers]:
+        node.do(node.study.propose())
+    exchange(new[:signers])
     everybody = [*nodes, *new]
     accept_each_other(everybody)
     nodes[1].do(nodes[1].study.propose())
