@@ -249,7 +249,7 @@ def _make_member(
     name: str | None, source: Path, home: Path | None, from_: Path | None, *, yes: bool, **more: Any
 ) -> None:
     """Make the folder of a study's member, of an old folder if there is one."""
-    from pairgossip.cli.peer.studies import confirm_all, tell_all, tell_made
+    from pairgossip.cli.peer.studies import confirm_all, tell_made
     from pairgossip.peer.storage.old_folder import read_old_folder
     from pairgossip.study.storage.folder import create_study
 
@@ -264,7 +264,7 @@ def _make_member(
         name,
         source,
         old=old,
-        confirm=tell_all if yes else confirm_all("Make this peer?", "Nothing was made."),
+        confirm=confirm_all("Make this peer?", "Nothing was made.", yes=yes),
         **(settings if old is None else _add_old(settings, old)),
     )
     if old is not None:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.cli.console import EXIT_FAILED, tell, write_json, write_line, write_rows
 from pairgossip.cli.options import Flag, HomeFolder, Json
-from pairgossip.cli.peer.folders import is_answered_yes
 from pairgossip.cli.peer.studies import (
+    confirm_all,
     describe_cost,
     describe_proposals,
     find_card,
     read_duration,
     read_study,
     send_request,
-    tell_all,
 )
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text, format_count, join_names
@@ -105,12 +104,7 @@ def _confirm_rows(text: str, *, yes: bool) -> None:
         *spec.leaves(),
         "By asking, this peer says yes: once all have, its rows are read by all members' machines.",
     ]
-    refusal = " ".join([*meaning, "There is no terminal to ask on: give --yes."])
-    if yes:
-        for sentence in meaning:
-            tell(sentence)
-    elif not is_answered_yes(meaning, "Let rows travel?", refusal):
-        raise InputError("Nobody was asked: answer y, or give --yes, to let rows travel.")
+    confirm_all("Let rows travel?", "Nobody was asked.", yes=yes)(meaning)
 
 
 def _await(study: StudyReading, number: int) -> int:
@@ -284,26 +278,19 @@ def accept_command(
     from pairgossip.study.service.requests import Accept, Join
     from pairgossip.study.site.words import digest_words
 
-    study = read_study(home)
+    study, nothing = read_study(home), "Nothing was accepted."
+    yes = yes or not sys.stdin.isatty()  # nobody is there to be asked
     if not (what.isdigit() or study.knows(what)):
         if visible:
             raise InputError("--visible is about a question: give its number.")
         card = find_card(study, what)
-        _confirm([f"{card.name}, {card.id}"], f"Accept {card.name}?", is_asked=not yes)
+        confirm_all(f"Accept {card.name}?", nothing, yes=yes)([f"{card.name}, {card.id}"])
         send_request(study, Join((card,)))
         return
     question = _open_question(study, what)
     called = f"Question {question.number}, which all know as {question.name[:12]}:"
-    _confirm([called, *question.leaves], "Say yes, for good?", is_asked=not yes)
+    confirm_all("Say yes, for good?", nothing, yes=yes)([called, *question.leaves])
     send_request(study, Accept(question.name, visible, digest_words(question.leaves).hex()))
-
-
-def _confirm(sentences: Sequence[str], question: str, *, is_asked: bool) -> None:
-    """Say what is accepted; ask about it where somebody sits at a terminal."""
-    if not (is_asked and sys.stdin.isatty()):
-        tell_all(sentences)
-    elif not is_answered_yes(sentences, question, ""):
-        raise InputError("Nothing was accepted: answer y, or give --yes.")
 
 
 def refuse_command(number: str, /, *, because: str, home: HomeFolder = None) -> None:
@@ -444,7 +431,5 @@ def leave_command(*, home: HomeFolder = None, visible: Flag = False, yes: Flag =
     ]
     if len(meaning) > 1:
         meaning.append("With --visible all goes on: others can compute this peer's class totals.")
-    refusal = f"{' '.join(meaning)} There is no terminal to ask on: give --yes."
-    if not yes and not is_answered_yes(meaning, "Leave?", refusal):
-        raise InputError("This peer stays: answer y, or give --yes, to leave.")
+    confirm_all("Leave?", "This peer stays.", yes=yes)(meaning)
     send_request(study, Leave(visible))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import format_value, tell, write_json, write_line, write_rows
 from pairgossip.cli.peer.folders import find_folder, is_answered_yes
@@ -206,9 +206,7 @@ def _confirm_first_list(study: StudyReading, invited: Sequence[Invitation]) -> N
             f"This peer signs a new study of {names}: it begins once all of them have signed the "
             "same list, so join all invitations at once."
         )
-    refusal = f"{meaning} This must be agreed to, and there is no terminal to ask on: give --yes."
-    if not is_answered_yes([meaning], "Join them?", refusal):
-        raise InputError("Nobody was accepted: answer y, or give --yes, to accept them.")
+    confirm_all("Join them?", "Nobody was accepted.")([meaning])
 
 
 def find_card(study: StudyReading, name: str) -> Card:
@@ -249,13 +247,9 @@ def evict_from_study(folder: Path, member: str, *, yes: bool) -> None:
         f"Without '{lost[0].name}' a new list exists once all others have signed it too. Questions "
         "that wait for it end; tables with its rows stay as they are.",
         *describe_cost(study, lost[0].name),
+        "This cannot be undone.",
     ]
-    refusal = (
-        f"{' '.join(meaning)} This cannot be undone, and there is no terminal to ask on: give "
-        "--yes."
-    )
-    if not yes and not is_answered_yes(meaning, f"Evict {lost[0].name}?", refusal):
-        raise InputError("Nobody was evicted.")
+    confirm_all(f"Evict {lost[0].name}?", "Nobody was evicted.", yes=yes)(meaning)
     send_request(study, Evict(lost[0].id))
 
 
@@ -296,7 +290,7 @@ def add_to_study(folder: Path, source: Path, *, yes: bool, visible: bool) -> Non
         "These rows are frozen as they are, and counted in questions from now on: they cannot be "
         "taken back, and none of them may be among the rows of before."
     ]
-    (tell_all if yes else confirm_all("Add these rows?", "No rows were added."))(meaning)
+    confirm_all("Add these rows?", "No rows were added.", yes=yes)(meaning)
     if not study.is_running:
         reply = carry_out_alone(study.home, request)
         tell(reply.sentence)
@@ -309,17 +303,24 @@ def add_to_study(folder: Path, source: Path, *, yes: bool, visible: bool) -> Non
 
 
 def tell_all(sentences: Sequence[str]) -> None:
-    """Print sentences for the operator, who has agreed beforehand."""
+    """Print sentences for the operator."""
     for sentence in sentences:
         tell(sentence)
 
 
-def confirm_all(question: str, otherwise: str) -> Any:
-    """Return a function that prints sentences, asks, and raises `InputError` for a no."""
+def confirm_all(
+    question: str, otherwise: str, *, yes: bool = False
+) -> Callable[[Sequence[str]], None]:
+    """Return a function that prints sentences, asks, and raises `InputError` for a no.
+
+    With ``yes``, the operator has agreed beforehand, and is not asked.
+    """
 
     def confirm(sentences: Sequence[str]) -> None:
         refusal = f"{' '.join(sentences)} There is no terminal to ask on: give --yes."
-        if sentences and not is_answered_yes(sentences, question, refusal):
+        if yes:
+            tell_all(sentences)
+        elif sentences and not is_answered_yes(sentences, question, refusal):
             raise InputError(f"{otherwise} Answer y, or give --yes.")
 
     return confirm

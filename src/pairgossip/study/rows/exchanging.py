@@ -48,6 +48,7 @@ from pairgossip.peer.service.runtime import ExchangeRuntime
 from pairgossip.peer.service.status import coverage, estimate_of
 from pairgossip.peer.storage.journal import SqliteJournal
 from pairgossip.study.rows.journey import Journey, OwnEstimate
+from pairgossip.study.storage.journal import CACHE_TAG
 
 TAG = b"\xc1"
 """The first byte of an exchange's frame; MessagePack, as in the study's own frames, never has
@@ -61,8 +62,6 @@ BACKUP = (
     "on would count rows twice. Ask again."
 )
 _STATE, _SEEN = "state.sqlite", "seen.json"
-_CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Not to be backed up: others' rows.\n"
-"""The mark by which backup programs leave the folder out (bford.info/cachedir)."""
 
 SendFrame = Callable[[str, bytes], None]
 
@@ -241,7 +240,7 @@ def _make_folder(folder: Path) -> None:
     erase_state(folder)
     try:
         os.makedirs(folder, mode=0o700)
-        (folder.parent / "CACHEDIR.TAG").write_text(_CACHE_TAG)
+        (folder.parent / "CACHEDIR.TAG").write_text(CACHE_TAG)
         files.sync(folder.parent)
         files.sync(folder.parent.parent)
     except OSError as problem:

@@ -59,8 +59,8 @@ _README = """Secrets of a study's questions, each of which is erased once it has
 Leave this folder out of backups: anybody with a copy of a secret that was erased here can work out
 the contributions of this site. A peer that is restored without it ends its open questions.
 """
-_CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Not to be backed up: see README.\n"
-"""The mark by which backup programs leave the folder out (bford.info/cachedir)."""
+CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Secret: not to be backed up.\n"
+"""The mark by which backup programs leave a folder out (bford.info/cachedir)."""
 
 
 class StudyJournal:
@@ -266,7 +266,7 @@ def make_secrets(folder: Path) -> None:
         return
     try:
         folder.mkdir(mode=0o700)
-        for name, text in (("README", _README), ("CACHEDIR.TAG", _CACHE_TAG)):
+        for name, text in (("README", _README), ("CACHEDIR.TAG", CACHE_TAG)):
             (folder / name).write_text(text)
         sync(folder.parent)
     except OSError as problem:
