@@ -39,27 +39,54 @@ refuse <- function(sentence) {
 }
 
 # Run a command, and return the list that is in the JSON that it prints. What it says becomes
-# messages, warnings and errors; `data` is what they call the file of a data frame.
-run_json <- function(words, data = NULL) {
+# messages, warnings and errors, in the words of R that `translate` makes of them.
+run_json <- function(words, translate = identity) {
   out <- tempfile("pairgossip-", fileext = ".json")
   on.exit(unlink(out))
-  run_command(words, out, data)
+  run_command(words, out, translate)
   jsonlite::fromJSON(out, simplifyDataFrame = FALSE, simplifyMatrix = FALSE)
 }
 
-run_command <- function(words, out, data = NULL) {
+run_command <- function(words, out, translate = identity) {
   command <- pg_command()
   done <- processx::run(
     command[1], c(command[-1], words),
     error_on_status = FALSE, stdout = out, encoding = "UTF-8",
     env = c("current", PYTHONUTF8 = "1", NO_COLOR = "1")
   )
-  tell(spell_data(done$stderr, data), done$status)
+  tell(translate(done$stderr), done$status)
 }
 
-# The name of a temporary file means nothing to anybody.
-spell_data <- function(text, data) {
-  if (is.null(data)) text else gsub(data, "the data", text, fixed = TRUE)
+# What the command says about rows and options, in words of R. `file` was written from a data frame.
+translate_to_r <- function(text, file = NULL) {
+  text <- name_arguments(text)
+  # The name of a temporary file means nothing to anybody.
+  if (is.null(file)) return(text)
+  text <- gsub(paste0("Error: ", file), "Error: The data", text, fixed = TRUE)
+  number_rows(gsub(file, "the data", text, fixed = TRUE))
+}
+
+# Options are arguments here, unless they are part of a command to type.
+name_arguments <- function(text) {
+  text <- gsub("--missing drop", "missing = \"drop\"", text, fixed = TRUE)
+  text <- gsub("--positive ([^\n]+), or the other", "positive = \"\\1\", or the other", text)
+  option <- "(?<!exact |test |validate )--[a-z]+(-[a-z]+)*"
+  replace_all(text, option, function(found) gsub("-", "_", sub("--", "", found), fixed = TRUE))
+}
+
+# Line 2 of a file is row 1 of the data frame, because line 1 has the names of columns.
+number_rows <- function(text) {
+  lines <- "(?<!')\\blines? [0-9]+((, | and )[0-9]++(?! more))*"
+  replace_all(text, lines, function(found) {
+    found <- sub("line", "row", found, fixed = TRUE)
+    replace_all(found, "[0-9]+", function(number) as.character(as.integer(number) - 1L))
+  })
+}
+
+replace_all <- function(text, pattern, change) {
+  places <- gregexpr(pattern, text, perl = TRUE)
+  regmatches(text, places) <- lapply(regmatches(text, places), change)
+  text
 }
 
 tell <- function(text, status) {

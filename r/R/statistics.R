@@ -25,7 +25,7 @@ ask_rows <- function(command, data, options) {
   rows <- write_rows(data, options)
   on.exit(unlink(rows$made))
   words <- c(command, rows$files, "--json", spell_options(rows$options))
-  run_json(words, rows$made)
+  run_json(words, function(text) translate_to_r(text, rows$made))
 }
 
 new_answer <- function(found) structure(found, class = "pg_answer")

@@ -41,6 +41,7 @@ write_rows <- function(data, options) {
     refuse("Data are a data frame, a matrix with column names, or paths of files.")
   }
   if (is.null(colnames(data))) refuse("The matrix has no column names: give it colnames.")
+  if (nrow(data) == 0) refuse("The data have no rows.")
   data <- as.data.frame(data, stringsAsFactors = FALSE)
   options <- declare_classes(data, options)
   file <- tempfile("pairgossip-", fileext = ".csv")
