@@ -181,6 +181,8 @@ class Spec(Strict, frozen=True):
 
     is_sums: ClassVar[bool] = False
     """Whether only sums over all members' rows become known."""
+    is_counted: ClassVar[bool] = False
+    """Whether a statistic is read from counts of rows."""
     has_noise: ClassVar[bool] = False
     """Whether members add noise to their counts."""
     is_private: ClassVar[bool] = False
@@ -259,6 +261,16 @@ class Spec(Strict, frozen=True):
     def observed(self) -> tuple[str, ...]:
         """The columns of an observation: `measured`, then the group, the stratum and the weight."""
         return (*self.measured, *self.factors)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that noise on counts spends; 0 without noise."""
+        return 0.0
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns whose values enter sums; none where rows travel."""
+        return ()
 
     @property
     def measured(self) -> tuple[str, ...]:

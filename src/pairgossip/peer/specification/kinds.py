@@ -140,6 +140,11 @@ class _SumsSpec(Spec, frozen=True):
         check_sums(self)
 
     @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns whose values enter sums."""
+        return self.columns
+
+    @property
     def least_members(self) -> int:
         """The least number of members of a run; an operator may require more."""
         return max(LEAST_MEMBERS, self.least_sites)
@@ -155,6 +160,8 @@ class _SumsSpec(Spec, frozen=True):
 
 class CountsSpec(_SumsSpec, frozen=True):
     """A statistic is read from counts of rows in cells."""
+
+    is_counted: ClassVar[bool] = True
 
     def check(self) -> None:
         """Raise `InputError` for values that a run of this kind cannot have."""
@@ -228,6 +235,11 @@ class NoisySpec(CountsSpec, frozen=True, kw_only=True):
 
     noise: SumsNoise
     has_noise: ClassVar[bool] = True
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon that noise on counts spends."""
+        return self.noise.epsilon
 
     def check_protection(self) -> None:
         """Raise `InputError` for an invalid epsilon, and for keys or cells that noise excludes."""

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from pairgossip.errors import InputError
 from pairgossip.files import LARGEST_TOML, parse_toml, read_bytes
 from pairgossip.peer.specification.canonical_text import decode_spec
-from pairgossip.peer.specification.spec import Spec, parse_spec
-from pairgossip.peer.specification.tables import Stop
+from pairgossip.peer.specification.spec import parse_spec
 from pairgossip.study.protocol.records import LONGEST_TEXT
+from pairgossip.study.site.kinds import kind_of
 
 
 def read_question_text(path: str | PathLike[str]) -> str:
@@ -49,28 +49,4 @@ def fill_in(text: str, least_cell: int) -> str:
     These are the least number of rows that may be counted, and an end where rows travel.
     """
     spec = decode_spec(text)
-    if not spec.is_sums:
-        return _with_end(spec)
-    if spec.kernel is None or spec.noise is not None:
-        return text
-    least = spec.algorithm.least_cell
-    if least is None:
-        return replace(spec, algorithm=replace(spec.algorithm, least_cell=least_cell)).text
-    if least != least_cell:
-        raise InputError(
-            f"algorithm.least_cell is {least}, and the members of this study count at least "
-            f"{least_cell} rows: leave it out."
-        )
-    return text
-
-
-def _with_end(spec: Spec) -> str:
-    """Return the text of a question whose rows travel, with an end if it gives none."""
-    if spec.stop is not None:
-        return spec.text
-    if spec.kernel is None:
-        raise InputError(
-            "Rows would travel without an end: give the exchanges of a member after which a model "
-            "is learned, as in [stop] with exchanges = 5000."
-        )
-    return replace(spec, stop=Stop(enough=True)).text
+    return kind_of(spec).fill_in(spec, least_cell).text

@@ -73,7 +73,7 @@ class Computing:
             count_covered(covered, list(sizes)),
             read=read,
             flags={one: yes.card[0] for one, yes in yeses.items() if yes.card},
-            noise=None if spec.noise is None else noise_law(spec, len(yeses)).draw,
+            noise=noise_law(spec, len(yeses)).draw if spec.has_noise else None,
             least_members=self.least_members,
         )
 

@@ -8,7 +8,7 @@ ones. The dry run shows the reason to its operator.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +58,8 @@ class Counting:
         The question's text, and the identity of the site.
     batches
         The batches that no other question has counted in these columns.
+    check
+        Raises `InputError` for rows that must not be added; None for rows that were checked before.
     own
         Keys of the releases of this study that were sent, or will be.
     is_visible
@@ -68,6 +70,7 @@ class Counting:
     settings: StudySettings
     identity: Identity
     batches: Sequence[Batch]
+    check: Callable[[Counting, Counted, SiteRows], None] | None = None
     own: Sequence[str] = ()
     is_visible: bool = False
     counted: list[Counted] = field(default_factory=list, init=False)
@@ -76,14 +79,11 @@ class Counting:
 
     def __post_init__(self) -> None:
         self.spec: Spec = rename_columns(self.text, self.settings)
-        check = self._check_model if self.spec.kernel is None else self._check_counts
-        if not self.spec.is_sums:
-            check = self._check_nothing
         for batch in self.batches:
             one = self._read(batch)
-            if one.rows is not None:
+            if one.rows is not None and self.check is not None:
                 try:
-                    check(one, one.rows)
+                    self.check(self, one, one.rows)
                 except InputError as problem:
                     one.because = str(problem)
             self.counted.append(one)
@@ -116,8 +116,6 @@ class Counting:
 
     def prepare(self, study: str, tables: Path) -> tuple[Prepared, ...]:
         """Note in the registers the releases to come."""
-        if self.spec.kernel is None or not self.spec.is_sums:
-            return ()
         with withhold_cause():
             return tuple(self._prepare(one, study, tables) for one in self.adding)
 
@@ -128,7 +126,7 @@ class Counting:
             self._snapshot(one),
             study,
             table=tables,
-            has_noise=self.spec.noise is not None,
+            has_noise=self.spec.has_noise,
             is_visible=self.is_visible,
             peer=self.identity.id,
             own=self.own,
@@ -143,15 +141,12 @@ class Counting:
         except InputError as problem:
             return Counted(batch, None, str(problem))
 
-    def _check_nothing(self, one: Counted, rows: SiteRows) -> None:
-        """Accept rows that travel: others see them as they are, so nothing can be subtracted."""
-
-    def _check_model(self, one: Counted, rows: SiteRows) -> None:
+    def check_model(self, rows: SiteRows) -> None:
         """Refuse rows whose totals would reveal too much about single ones."""
         policy = self.settings.policy
         check_own_rows(self.spec, rows.matrix, policy.least_rows, policy.allow)
 
-    def _check_counts(self, one: Counted, rows: SiteRows) -> None:
+    def check_counts(self, one: Counted, rows: SiteRows) -> None:
         """Refuse rows that do not fill every class, or that members of another study know."""
         if not cells_of(self.spec).is_filled(rows.cells):
             least = self.spec.algorithm.least_cell or 1
@@ -161,7 +156,7 @@ class Counting:
         self.accepted += check_release(
             self._places(one.batch),
             self._snapshot(one),
-            has_noise=self.spec.noise is not None,
+            has_noise=self.spec.has_noise,
             is_visible=self.is_visible,
             own=self.own,
         )

@@ -34,7 +34,7 @@ def read_text(text: str) -> Spec:
 def layout_of(text: str) -> bytes:
     """Return a digest of everything that a question's table depends on besides the rows."""
     spec = read_text(text)
-    if spec.kernel is None or not spec.is_sums:  # such questions share no sums
+    if not spec.is_counted:  # such questions share no sums
         return hashlib.sha256(text.encode()).digest()
     from pairgossip.peer.sums.statistics import cells_of
 
@@ -45,7 +45,7 @@ def layout_of(text: str) -> bytes:
         [axis.places.tolist() for axis in cells.axes],
         [table.shape for table in cells.tables],
         (spec.algorithm.least_cell, bool(spec.heterogeneity)),
-        None if spec.noise is None else msgspec.to_builtins(spec.noise),
+        msgspec.to_builtins(spec.noise),
     )
     return hashlib.sha256(msgspec.msgpack.encode(parts)).digest()
 
@@ -81,8 +81,7 @@ def find_scores(spec: Spec, settings: StudySettings) -> frozenset[str]:
 
     If rows travel, no column is counted.
     """
-    names = spec.columns if spec.is_sums else ()
-    return frozenset(find_column(name, settings) for name in names)
+    return frozenset(find_column(name, settings) for name in spec.counted)
 
 
 def find_column(name: str, settings: StudySettings) -> str:

@@ -22,11 +22,18 @@ from pairgossip.study.protocol.site import Offer, Reserved, Verdict
 from pairgossip.study.rows.journey import Journey, RowsProgram
 from pairgossip.study.site.computing import AnyProgram, Computing, tell_releases
 from pairgossip.study.site.counting import Counting
-from pairgossip.study.site.layouts import columns_here, find_scores, layout_of, read_text
-from pairgossip.study.site.offers import Entry, Offers
+from pairgossip.study.site.kinds import describe_question, kind_of
+from pairgossip.study.site.layouts import (
+    columns_here,
+    find_scores,
+    layout_of,
+    read_text,
+    rows_travel,
+)
+from pairgossip.study.site.offers import Entry, Offers, Prepared
 from pairgossip.study.site.policy import judge
 from pairgossip.study.site.tryout import try_counting
-from pairgossip.study.site.words import describe_question, digest_words
+from pairgossip.study.site.words import Asked, digest_words
 from pairgossip.study.storage.disclosures import Disclosures
 from pairgossip.study.storage.folder import StudyHome
 from pairgossip.study.storage.journal import StudyJournal
@@ -99,7 +106,7 @@ class MemberSite:
         self, name: bytes, question: Question, yeses: Mapping[str, Yes]
     ) -> AnyProgram | RowsProgram:
         """Return the computation that all members go through."""
-        if not read_text(question.text).is_sums:
+        if rows_travel(question.text):
             return RowsProgram(self._go_along(name, question, yeses))
         me, members = self.identity.id, self._find_list(question)
         parts = me, self.offers, self.answers, self._read_rows, members.least_members
@@ -234,7 +241,7 @@ class MemberSite:
             batches = self._choose_batches(name, question, settings)
         names = {one.id: one.name for one in self._find_list(question).members}
         is_visible = name.hex() in self._visible
-        return describe_question(question, settings, batches, names, is_visible=is_visible)
+        return describe_question(Asked(question, settings, batches, names, is_visible))
 
     def try_out(self, name: bytes, question: Question) -> list[str]:
         """Read the source, note nothing, and return sentences about the effect of a yes."""
@@ -249,7 +256,7 @@ class MemberSite:
                 reasons.append(f"Batch {batch.number} lacks a column of this question.")
             elif batch.number not in counted:
                 reasons.append(f"Batch {batch.number} was counted in these columns before.")
-        return try_counting(counting, reasons)
+        return try_counting(counting, kind_of(counting.spec), reasons)
 
     def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
         """Freeze the rows of a further source; they are kept when this returns."""
@@ -325,9 +332,8 @@ class MemberSite:
     def _refuse_reserved(self, name: bytes, question: Question) -> None:
         """Let a yes wait while another question may still count these columns: it would add
         less."""
-        spec = read_text(question.text)
-        scores = find_scores(spec, self._settings)
-        if not spec.is_sums and (other := self._find_traveling(name)) is not None:
+        scores = find_scores(read_text(question.text), self._settings)
+        if not scores and (other := self._find_traveling(name)) is not None:
             number = self._number(other)
             raise Reserved(
                 f"Rows travel for question {number}, which has your yes, and they do for one at a "
@@ -347,7 +353,7 @@ class MemberSite:
     def _find_traveling(self, besides: bytes) -> bytes | None:
         """Return another question whose rows travel, or still may."""
         open_ = (one for one in self.offers if one.is_open and one.question != besides)
-        return next((one.question for one in open_ if not read_text(one.text).is_sums), None)
+        return next((one.question for one in open_ if not one.scores), None)
 
     def _number(self, name: bytes) -> int | str:
         """Return the operator's name of a question; one that is not saved yet has no number."""
@@ -371,6 +377,7 @@ class MemberSite:
             settings,
             self.identity,
             self._choose_batches(name, question, settings),
+            check=kind_of(read_text(question.text)).check,
             own=self.offers.keys,
             is_visible=name.hex() in self._visible,
         )
@@ -383,8 +390,9 @@ class MemberSite:
         settings, spec = self._settings, read_text(question.text)
         words = self._describe(question, settings)
         counting = self._count(name, question, settings)
-        card = b""
-        if spec.kernel is not None and spec.is_sums:
+        card, prepared = b"", tuple[Prepared, ...]()
+        if spec.is_counted:
+            prepared = counting.prepare(name.hex(), self.home.tables.absolute())
             for one in counting.adding:
                 counts = counting.count(one).astype("<i8").tobytes()
                 self.offers.put_counts(name, one.batch.number, counts)
@@ -402,7 +410,7 @@ class MemberSite:
             commitment=self._commit(counting.batches),
             salt=secrets.token_bytes(32),
             card=card,
-            prepared=counting.prepare(name.hex(), self.home.tables.absolute()),
+            prepared=prepared,
             columns=dict(settings.columns),
         )
         self._note_acceptance(entry, question, words)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pairgossip.errors import InputError
 from pairgossip.study.protocol.records import MemberList, Question
 from pairgossip.study.protocol.site import Verdict
+from pairgossip.study.site.kinds import Offered, kind_of
 from pairgossip.study.site.layouts import (
     find_column,
     find_scores,
@@ -20,7 +21,7 @@ from pairgossip.study.site.layouts import (
     rule_of,
 )
 from pairgossip.study.site.offers import Entry
-from pairgossip.study.storage.settings import StudySettings
+from pairgossip.study.storage.settings import Policy, StudySettings
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
@@ -30,9 +31,6 @@ _TRIED = (
     "which of the two this site adds rows would show where they lie, so its operator decides."
 )
 """Otherwise an asker who withdraws questions could try one list of values after the other."""
-_MOST_RATE = 1_000.0
-"""Largest rate, in exchanges per second and link; a higher one could keep this machine busy."""
-_ROWS = "Rows would leave this site as they are, so its operator decides."
 
 
 def judge(
@@ -59,10 +57,11 @@ def judge(
     """
     try:
         spec = read_text(question.text)
+        kind = kind_of(spec)
         _check_list(spec, question, settings, members)
-        _check_enough(spec, question, members)
         refuse_undeclared(spec, settings, declared)
-        _check_measure(spec, question, settings)
+        _check_measure(spec, settings.policy)
+        kind.refuse(spec, Offered(question, settings, members))
         _check_columns(spec, settings)
         live = [one for one in before if one.state != "ended"]
         if question.adds and question.repeats is None:
@@ -72,8 +71,8 @@ def judge(
         return Verdict("no", str(problem))
     if question.member == me:
         return Verdict("yes")
-    if not spec.is_sums and settings.policy.exchange != "by-policy":
-        return Verdict("ask", _ROWS)
+    if doubt := kind.find_doubt(settings.policy):
+        return Verdict("ask", doubt)
     if settings.policy.accept == "ask":
         return Verdict("ask")
     tried = [one for one in before if one.state == "ended"]
@@ -116,65 +115,13 @@ def _check_list(
         raise InputError("This site answers no questions of this member.")
 
 
-def _check_enough(spec: Spec, question: Question, members: MemberList | None) -> None:
-    """Refuse a question of which no table could be made, though all add rows."""
-    least = spec.algorithm.least_cell or 1
-    if members is None or question.reads or spec.kernel is None or not spec.is_sums:
-        return
-    needed, count = members.least_members + 1, len(members.members)
-    if least > 1 and spec.noise is None and count < needed:
-        raise InputError(
-            f"The list has {count} members, and where no count of fewer than {least} rows leaves a "
-            f"site a table takes the rows of {needed}: let another member join, or found a study "
-            "in which all say peer init --least-cell 1."
-        )
-
-
-def _check_rows(spec: Spec, question: Question, settings: StudySettings) -> None:
-    """Refuse rows that do not travel from here, or not in a study."""
-    if settings.relay is not None:
-        raise InputError("This site meets the others at a relay, and rows never travel by one.")
-    if not settings.policy.exchange:
-        raise InputError("Rows do not leave this site: ask with sums.")
-    if spec.is_private:
-        raise InputError("Reports of rows travel in a network of their own, in no study.")
-    if spec.links is not None or spec.members is not None:
-        raise InputError("links and members are for a network of its own: leave them out.")
-    if spec.stop is None:
-        raise InputError("Rows would travel without an end: give [stop].")
-    if spec.algorithm.rate > _MOST_RATE:
-        raise InputError(
-            f"algorithm.rate is {spec.algorithm.rate:g}, and this site makes {_MOST_RATE:g} "
-            "exchanges per second and link at most."
-        )
-    if not question.adds or question.reads or question.repeats is not None:
-        raise InputError("A question whose rows travel reads no tables, and repeats none.")
-
-
-def _check_measure(spec: Spec, question: Question, settings: StudySettings) -> None:
-    policy = settings.policy
-    if not spec.is_sums:
-        _check_rows(spec, question, settings)
+def _check_measure(spec: Spec, policy: Policy) -> None:
     for what, name, allowed in (
         ("kernel", spec.kernel, policy.kernels),
         ("loss", spec.loss, policy.losses),
     ):
         if name is not None and allowed is not None and name not in allowed:
             raise InputError(f"This site does not answer {what} '{name}'.")
-    if not spec.is_sums:
-        return
-    if spec.loss is not None and spec.loss not in policy.allow:
-        from pairgossip.peer.sums.learning import margin_of
-
-        if not margin_of(spec).is_smooth:
-            raise InputError(
-                f"Sums of loss '{spec.loss}' could locate a row, and this site does not allow it."
-            )
-    least = spec.algorithm.least_cell
-    if spec.kernel is not None and spec.noise is None and (least or 1) < policy.least_cell:
-        raise InputError(
-            f"algorithm.least_cell is {least}, and this site asks for {policy.least_cell} or more."
-        )
 
 
 def _check_columns(spec: Spec, settings: StudySettings) -> None:
@@ -269,7 +216,7 @@ def _check_amount(
     policy = settings.policy
     if not question.adds:
         return
-    numbers = count_numbers(spec) if spec.is_sums else 0
+    numbers = kind_of(spec).count_numbers(spec)
     if numbers > policy.most_numbers:
         raise InputError(
             f"The question asks for {numbers:,} numbers of each member, and this site gives "
@@ -280,28 +227,12 @@ def _check_amount(
         raise InputError(
             f"This site answers {policy.most_open} open questions of a member at once."
         )
-    if spec.noise is not None and question.repeats is None:
-        spent = sum(noise_of(read_text(one.text)) for one in live if one.repeats is None)
-        if policy.epsilon is None or spent + spec.noise.epsilon > policy.epsilon:
+    if spec.epsilon and question.repeats is None:
+        spent = sum(read_text(one.text).epsilon for one in live if one.repeats is None)
+        if policy.epsilon is None or spent + spec.epsilon > policy.epsilon:
             raise InputError(
                 "The questions with noise would spend more epsilon together than this site allows."
             )
-
-
-def count_numbers(spec: Spec) -> int:
-    """Return the largest number of numbers that a question asks of a member."""
-    if spec.kernel is not None:
-        from pairgossip.peer.sums.statistics import cells_of
-
-        return cells_of(spec).words
-    from pairgossip.peer.sums.learning import most_words
-
-    return most_words(spec) * (spec.algorithm.rounds or 1)
-
-
-def noise_of(spec: Spec) -> float:
-    """Return the epsilon that a question spends."""
-    return 0.0 if spec.noise is None else spec.noise.epsilon
 
 
 def _find_undeclared_range(spec: Spec, settings: StudySettings) -> str:

@@ -6,6 +6,7 @@ A no that follows a look at the rows reveals something about them; the last sent
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,36 +20,32 @@ from pairgossip.peer.sums.statistics import cells_of, count_combinations
 from pairgossip.study.site.counting import Counted, Counting
 from pairgossip.text import format_count, join_names
 
+if TYPE_CHECKING:
+    from pairgossip.study.site.kinds import Kind
+
 _LOOKED = (
     "You have looked at the rows now: a no that depends on them reveals something about them to "
     "the other members."
 )
 
 
-def try_counting(counting: Counting, left: Sequence[str] = ()) -> list[str]:
+def try_counting(counting: Counting, kind: Kind, left: Sequence[str] = ()) -> list[str]:
     """Describe what the rows of a site would add; ``left`` has the reasons for other batches."""
-    sentences = [*left, *(_describe_batch(one, counting.spec.is_sums) for one in counting.counted)]
+    sentences = [*left, *(_describe_batch(one, kind) for one in counting.counted)]
     if not counting.counted:
         sentences.append("No rows are left to count in these columns: this site would add zeros.")
-    if not counting.spec.is_sums:
-        return [*sentences, *counting.accepted, _LOOKED]
-    if counting.spec.kernel is not None:
-        sentences += _describe_counts(counting)
-    sentences += counting.accepted
-    return [*sentences, _LOOKED]
+    return [*sentences, *kind.describe_numbers(counting), *counting.accepted, _LOOKED]
 
 
-def _describe_batch(one: Counted, is_sums: bool) -> str:
+def _describe_batch(one: Counted, kind: Kind) -> str:
     count = format_count(one.batch.rows, "row")
     where = f"Batch {one.batch.number} ({one.batch.source}, {count})"
     if one.because:
         return f"{where} would add nothing, which members see, but not why: {one.because}"
-    if not is_sums:
-        return f"{where} would leave this machine as it is, row by row."
-    return f"{where} would be shown as {one.piece.rows:,} rows."
+    return f"{where} would {kind.describe_batch(one)}."
 
 
-def _describe_counts(counting: Counting) -> list[str]:
+def describe_counts(counting: Counting) -> list[str]:
     """Describe the counts that would leave, and the effect of the rule about few rows."""
     if not (adding := counting.adding):
         return []

@@ -7,51 +7,50 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pairgossip.study.protocol.records import Question
 from pairgossip.study.site.layouts import read_text
 from pairgossip.study.storage.settings import StudySettings
 from pairgossip.study.storage.snapshots import Batch
-from pairgossip.text import clean_text, format_count, join_names, printable
+from pairgossip.text import clean_text, format_count, join_names
 
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
 
 
-def describe_question(
-    question: Question,
-    settings: StudySettings,
-    batches: Sequence[Batch],
-    names: Mapping[str, str],
-    *,
-    is_visible: bool = False,
-) -> list[str]:
-    """Return sentences about what leaves this site for a question.
+class Asked(NamedTuple):
+    """A question at a site, with what the words about it depend on."""
 
-    Parameters
-    ----------
-    question, settings
-        The question, and this operator's settings.
-    batches
-        The batches that would be counted.
-    names
-        The names of the members on the question's list, by their ids.
-    is_visible
-        Whether the operator accepts that others can subtract.
-    """
-    spec = read_text(question.text)
-    if not question.adds:
-        return [
-            "Nothing leaves this machine but a signature: the answer is read from tables that all "
-            f"members have ({_name_questions(question.reads)})."
-        ]
-    if not spec.is_sums:
-        return [printable(one) for one in _describe_travel(question, settings, batches, names)]
-    sentences = [*spec.leaves(), *_describe_batches(batches)]
-    sentences += _describe_columns(spec, settings)
-    if names:
-        listed = _list(names)
+    question: Question
+    settings: StudySettings
+    batches: Sequence[Batch]
+    """The batches that would be counted, or travel."""
+    names: Mapping[str, str]
+    """The names of the members on the question's list, by their ids."""
+    is_visible: bool = False
+    """Whether the operator accepts that others can subtract."""
+
+    @property
+    def spec(self) -> Spec:
+        """The specification of the question."""
+        return read_text(self.question.text)
+
+
+def describe_reading(asked: Asked) -> list[str]:
+    """Describe what leaves this site for a question that tables answer."""
+    return [
+        "Nothing leaves this machine but a signature: the answer is read from tables that all "
+        f"members have ({_name_questions(asked.question.reads)})."
+    ]
+
+
+def describe_sums(asked: Asked) -> list[str]:
+    """Describe what leaves this site where sums are computed."""
+    question, spec = asked.question, asked.spec
+    sentences = [*spec.leaves(), *_describe_batches(asked.batches), *_describe_columns(asked)]
+    if asked.names:
+        listed = _list(asked.names)
         sentences.append(f"The members are {listed}: no other sees the sum, and none a part of it.")
     if question.reads:
         sentences.append(
@@ -62,14 +61,12 @@ def describe_question(
         sentences.append(
             f"The numbers are those of question {question.repeats.hex()[:12]}, the very same."
         )
-    if is_visible:
+    if asked.is_visible:
         sentences.append(
             "This operator accepts that others can subtract the numbers of this question from "
             "known ones, and so learn numbers of this site alone."
         )
-    # The asker chose the names of columns and classes: they must not change the meaning of the
-    # rest.
-    return [printable(one) for one in sentences]
+    return sentences
 
 
 def digest_words(sentences: Sequence[str]) -> bytes:
@@ -77,14 +74,9 @@ def digest_words(sentences: Sequence[str]) -> bytes:
     return hashlib.sha256("\n".join(sentences).encode()).digest()
 
 
-def _describe_travel(
-    question: Question,
-    settings: StudySettings,
-    batches: Sequence[Batch],
-    names: Mapping[str, str],
-) -> list[str]:
+def describe_travel(asked: Asked) -> list[str]:
     """Describe what leaves this site where rows travel."""
-    spec = read_text(question.text)
+    spec, batches = asked.spec, asked.batches
     rows = [
         f"{one.number} ({format_count(one.rounded_rows, 'row')} or a few more)" for one in batches
     ]
@@ -94,8 +86,8 @@ def _describe_travel(
         f"{whose}, each with {join_names([repr(name) for name in spec.observed])}, and with the "
         "name of this site.",
         *spec.leaves(),
-        f"The members are {_list(names)}; all of them learn how many rows this site has.",
-        *_describe_columns(spec, settings),
+        f"The members are {_list(asked.names)}; all of them learn how many rows this site has.",
+        *_describe_columns(asked),
         "They travel between these members alone, never by a relay, until all have exchanged "
         "enough, the question expires, or any of them ends it. Then pairgossip erases others' rows "
         "on each machine; nobody can see whether a member has kept a copy.",
@@ -104,11 +96,12 @@ def _describe_travel(
     ]
 
 
-def _describe_columns(spec: Spec, settings: StudySettings) -> list[str]:
+def _describe_columns(asked: Asked) -> list[str]:
+    own = asked.settings.columns
     called = [
-        f"'{name}' is '{settings.columns[name]}' here"
-        for name in spec.observed
-        if settings.columns.get(name, name) != name
+        f"'{name}' is '{own[name]}' here"
+        for name in asked.spec.observed
+        if own.get(name, name) != name
     ]
     return [f"By [columns] of peer.toml, {join_names(called)}."] if called else []
 
