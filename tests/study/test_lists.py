@@ -453,6 +453,31 @@ def test_newcomers_that_meant_to_begin_a_study_of_their_own_join(signers: int) -
     assert ids_of(everybody) == {tuple(node.id for node in everybody)}
 
 
+def test_newcomers_that_do_not_know_a_former_member_join_though_they_proposed_a_list() -> None:
+    """They take no signature of the former member, so to them the first list does not exist."""
+    nodes, new = found(4), [Node(4), Node(5)]
+    nodes[0].do(nodes[0].study.leave())
+    exchange(nodes)
+    stay = nodes[1:]
+    accept_each_other(new)
+    for node in new:
+        for other in stay:
+            node.do(node.study.accept_card(other.card))
+            other.do(other.study.accept_card(node.card))
+        node.do(node.study.propose())
+    exchange(new)
+    stay[0].do(stay[0].study.propose())
+    exchange(stay)
+    here = list_of(stay, list_of(nodes).digest)
+    joined = list_of([*stay, *new], here.digest)
+    for node in new:  # before the others have heard of their list
+        for one in (joined, here, list_of(nodes)):
+            hear(node, *(record for other in stay for record in said_of(other, Assent, one)))
+        assert not said_of(node, Never, joined)
+    exchange([*stay, *new], contacts=6)
+    assert ids_of([*stay, *new]) == {tuple(node.id for node in [*stay, *new])}
+
+
 def test_a_newcomer_gives_up_what_follows_a_dead_list() -> None:
     nodes, new = found(5), Node(5)
     dead = list_of(nodes[:4], list_of(nodes).digest)

@@ -256,15 +256,16 @@ class Lists(KnownLists):
         if one.digest in shared or new.digest in shared:
             return False
         ours = [here for here in ours if here.digest not in shared]
-        first = ours[-1]
-        other = [here for here in theirs if here.digest not in shared][-1]
+        theirs = [here for here in theirs if here.digest not in shared]
+        first, other = ours[-1], theirs[-1]
         if first.parent != other.parent or self.is_dead(first.digest):
             return False
-        if self.exists(first.digest) and not self.exists(other.digest):
+        has_begun = any(self.exists(here.digest) for here in theirs)
+        if not has_begun and any(self.exists(here.digest) for here in ours):
             return True  # a study that newcomers have joined, beside one that they meant to begin
         mine = self.card.id
         is_alone = all(self.signers(here.digest) <= {mine} for here in ours)
-        if mine not in other.ids and (is_alone or self.exists(other.digest)):
+        if mine not in other.ids and (is_alone or has_begun):
             return False  # a newcomer's own study gives way to one that comes to exist without it
         return self._rank(first) < self._rank(other)
 
