@@ -54,7 +54,7 @@ def test_an_operator_is_told_what_leaves_and_asked(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
     given = (*INIT, "--name", "ann")
-    assert "there is no terminal to ask on: give --yes." in cli.error(*given)
+    assert "There is no terminal to ask on: give --yes." in cli.error(*given)
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     answer = cli(*given)
     assert answer.err.index("Your rows travel") < answer.err.index("Make this peer? [y/N] ")

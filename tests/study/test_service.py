@@ -35,7 +35,7 @@ from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
-from pairgossip.study.service.links import Certificates, Links
+from pairgossip.study.service.links import Links
 from pairgossip.study.service.membership import find_card, invite_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
@@ -476,8 +476,7 @@ def test_an_estimate_is_written_once_however_long_others_travel(
     journey = SimpleNamespace(name=b"q", estimate=None)
     progress = SimpleNamespace(name=b"q", phase="rows")
     parts.site.journeys[b"q"] = journey  # type: ignore[assignment]
-    certificates = Certificates(homes[0], parts.card)
-    mine = StudyReporter(homes[0], parts.study, parts.site, parts.journal, parts.card, certificates)
+    mine = StudyReporter(homes[0], parts.study, parts.site, parts.journal, parts.card)
     monkeypatch.setattr(Study, "questions", (progress,))
     monkeypatch.setattr(StudyReporter, "_write", lambda self, one: written.append(one.name))
     for estimate in (None, object(), object()):

@@ -11,7 +11,7 @@ from cyclopts import Group, Parameter
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, Whole
-from pairgossip.cli.peer.folders import is_answered_yes, named_home
+from pairgossip.cli.peer.folders import named_home
 from pairgossip.errors import InputError, canonical, unknown_name
 from pairgossip.text import format_count, join_names
 
@@ -218,6 +218,7 @@ def _make_peer(
     yes: bool,
 ) -> None:
     """Make the folder of a peer of a single network."""
+    from pairgossip.cli.peer.studies import confirm_all
     from pairgossip.peer.storage.home import create_home
 
     leaves: list[str] = []
@@ -228,7 +229,7 @@ def _make_peer(
         data,
         ledger=privacy.ledger,
         budget=privacy.budget,
-        confirm=leaves.extend if yes else _confirm_disclosure,
+        confirm=leaves.extend if yes else confirm_all("Make this peer?", "Nothing was made."),
         **{key: value for key, value in settings.items() if value is not None},
     )
     _tell_made(made, leaves)
@@ -342,10 +343,3 @@ def _allowed(names: Sequence[str]) -> tuple[str, ...]:
         if canonical(one) not in catalog:
             raise unknown_name("kernel or loss in --allow", one.strip(), catalog)
     return tuple(sorted(set(map(canonical, allowed))))
-
-
-def _confirm_disclosure(leaves: list[str]) -> None:
-    """Say what will leave this machine, and go on only if somebody agrees."""
-    refusal = f"{leaves[0]} This must be agreed to, and there is no terminal to ask on: give --yes."
-    if not is_answered_yes(leaves, "Make this peer?", refusal):
-        raise InputError("Nothing was made: answer y, or give --yes, to make the peer.")

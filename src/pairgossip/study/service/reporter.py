@@ -72,13 +72,12 @@ class StudyReporter:
         site: MemberSite,
         journal: StudyJournal,
         me: Card,
-        certificates: Certificates,
     ) -> None:
         self._home, self._study, self._me = home, study, me
         self._site, self._journal = site, journal
         self._requests = Requests(home.folder)
         self._links = Links(home.read_settings().relay)
-        self._certificates = certificates
+        self._certificates = Certificates(home, me)
         self._unreached: tuple[str, ...] = ()
         self._known: dict[bytes, Progress] = {}
         self._written: dict[bytes, QuestionStatus] = {}
@@ -393,7 +392,7 @@ class StudyReporter:
             yield f"'{name}' has signed a list, and that it never will: ask why, and who is on it."
         for sentence in self._requests.unread_refusals():
             yield f"In the last day a request was refused that had waited for this peer: {sentence}"
-        yield from self.find_unheeded()
+        yield from self._find_unheeded()
         yield from self._unreached
         yield from self._certificates.problems(neighbors)
         for one in self._written.values():
@@ -401,7 +400,7 @@ class StudyReporter:
                 who, number = one.lie, one.number
                 yield f"'{who}' has signed two different things about question {number}: ask why."
 
-    def find_unheeded(self) -> Iterator[str]:
+    def _find_unheeded(self) -> Iterator[str]:
         """Yield the operator's settings that have no effect, though they look as if they had."""
         with contextlib.suppress(InputError):  # readers learn that they cannot be read
             settings = self._home.read_settings()

@@ -38,7 +38,6 @@ from pairgossip.study.protocol.site import (
 from pairgossip.study.rows.traveling import TravelingRows
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
-from pairgossip.study.service.links import Certificates
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import (
@@ -137,9 +136,8 @@ class StudyService:
         self._wanted: tuple[Member, ...] = ()
         self._admitted: tuple[Member, ...] = ()
         self._events: Counter[str] = Counter()
-        self._certificates = Certificates(parts.home, parts.card)
         self._reporter = StudyReporter(
-            *(parts.home, parts.study, parts.site, parts.journal, parts.card), self._certificates
+            parts.home, parts.study, parts.site, parts.journal, parts.card
         )
         self._network = connecting(parts, self._inbox.put)
         self._rows = TravelingRows(parts, self._network.send, self._log.warning)
@@ -215,7 +213,6 @@ class StudyService:
             self._carry_out(self._study.tick(_now()))
             self._crowd.clear_out(self._admitted, now)
             self._give_back_memory()
-            self._warn()
         self._admit()
         self._report(is_due=is_slow)
 
@@ -265,12 +262,12 @@ class StudyService:
         self._has_worked = False
 
     def _warn(self) -> None:
-        """Log once each certificate out of date, and each setting without effect."""
-        unheeded = self._reporter.find_unheeded()
-        sentences = {*self._certificates.problems(self._admitted), *unheeded}
-        for sentence in sorted(sentences - self._warned):
+        """Log each problem of the status once."""
+        status = self._reporter.status
+        problems = set(() if status is None else status.problems)
+        for sentence in sorted(problems - self._warned):
             self._log.warning(sentence)
-        self._warned |= sentences
+        self._warned |= problems
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
         """Carry out a request of the operator, and answer it."""
@@ -372,9 +369,11 @@ class StudyService:
             is_due=is_due,
             is_last=is_last,
         )
+        self._warn()
 
     def _fail(self, sentence: str, code: int) -> int:
         self._log.error(sentence)
+        self._warned.add(sentence)
         self._reporter.fail(sentence)
         with contextlib.suppress(InputError, OSError):  # the disk may have failed
             self._report(is_last=True)
