@@ -1,4 +1,4 @@
-"""Gossip dual averaging on Poisson clocks (Algorithm 3 of the paper, repaired).
+"""Gossip dual averaging on Poisson clocks (Algorithm 7 of the paper, repaired).
 
 The paper's text overwrites the accumulator by the gradient, averages inside the loop over the two
 nodes, forgets the second term of the running mean, and has the ascent sign. Each gradient weighs

@@ -20,8 +20,6 @@ from pairgossip.peer.specification.kinds import (
 )
 from pairgossip.peer.specification.tables import Stop
 from pairgossip.study.protocol.records import MemberList, Question
-from pairgossip.study.site.counting import Counted, Counting
-from pairgossip.study.site.tryout import describe_counts
 from pairgossip.study.site.words import Asked, describe_reading, describe_sums, describe_travel
 from pairgossip.study.storage.settings import Policy, StudySettings
 from pairgossip.text import printable
@@ -29,6 +27,7 @@ from pairgossip.text import printable
 if TYPE_CHECKING:
     from pairgossip.peer.specification.spec import Spec
     from pairgossip.peer.storage.rows import SiteRows
+    from pairgossip.study.site.counting import Counted, Counting
 
 _MOST_RATE = 1_000.0
 """Largest rate, in exchanges per second and link; a higher one could keep this machine busy."""
@@ -73,10 +72,6 @@ class Kind:
         """Say in a dry run what would happen to a batch."""
         return f"be shown as {one.piece.rows:,} rows"
 
-    def describe_numbers(self, counting: Counting) -> list[str]:
-        """Describe in a dry run the numbers that would leave."""
-        return []
-
 
 class Table(Kind):
     """A statistic is read from one table of counts."""
@@ -113,10 +108,6 @@ class Table(Kind):
         from pairgossip.peer.sums.statistics import cells_of
 
         return cells_of(spec).words
-
-    def describe_numbers(self, counting: Counting) -> list[str]:
-        """Describe in a dry run the counts that would leave."""
-        return describe_counts(counting)
 
 
 class NoisyTable(Table):

@@ -34,7 +34,9 @@ def try_counting(counting: Counting, kind: Kind, left: Sequence[str] = ()) -> li
     sentences = [*left, *(_describe_batch(one, kind) for one in counting.counted)]
     if not counting.counted:
         sentences.append("No rows are left to count in these columns: this site would add zeros.")
-    return [*sentences, *kind.describe_numbers(counting), *counting.accepted, _LOOKED]
+    if counting.spec.is_counted:
+        sentences += _describe_counts(counting)
+    return [*sentences, *counting.accepted, _LOOKED]
 
 
 def _describe_batch(one: Counted, kind: Kind) -> str:
@@ -45,7 +47,7 @@ def _describe_batch(one: Counted, kind: Kind) -> str:
     return f"{where} would {kind.describe_batch(one)}."
 
 
-def describe_counts(counting: Counting) -> list[str]:
+def _describe_counts(counting: Counting) -> list[str]:
     """Describe the counts that would leave, and the effect of the rule about few rows."""
     if not (adding := counting.adding):
         return []
