@@ -3,8 +3,8 @@ A private statistic, and what it costs
 ======================================
 
 Every household replaces its income by one randomized report, and the network estimates the Gini
-mean difference from the reports. What that costs is known beforehand: noise, which epsilon sets,
-and the bias of the bins.
+mean difference from the reports. The cost is known beforehand: noise, which epsilon sets, and the
+bias of the bins.
 """
 
 import matplotlib.pyplot as plt
@@ -32,8 +32,8 @@ runs = {
 }
 
 # %%
-# The errors end near what was predicted from the data, before any report was drawn; 50 trials
-# still scatter about it.
+# The errors end near the error that was predicted from the data before any report was drawn; 50
+# trials still scatter about it.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for color, (epsilon, run) in zip(("C0", "C1", "C2", "C3"), runs.items(), strict=True):
     left.plot(run.iterations, run.error, color=color, label=f"epsilon {epsilon}")

@@ -2,8 +2,8 @@
 Fewer messages
 ==============
 
-A V-statistic is a function of a mean of features, and means are what gossip finds fastest. Gini's
-mean difference of incomes on a torus: GoSta, tracking and a sketch of 16 bins, by messages.
+A V-statistic is a function of a mean of features, and gossip finds means fastest. The figure shows
+Gini's mean difference of incomes on a torus: GoSta, tracking and a sketch of 16 bins, by messages.
 """
 
 import matplotlib.pyplot as plt
@@ -36,7 +36,7 @@ ax.set_ylabel("RMS error over nodes (francs)")
 ax.set_title("Gini's mean difference on a torus of 225 nodes")
 
 # %%
-# Every node can tell how far off the sketch may be at most.
+# Every node knows how far off the sketch may be at most.
 tree = runs["sketch, tree"]
 low, high = tree.bracket
 print(

@@ -3,8 +3,8 @@ Two models, five hospitals
 ==========================
 
 Five hospitals have a new model and an old one, and want to know which of the two ranks patients
-better, and how sure that is. Nobody collects the patients of all: hospitals gossip, and every one
-of them learns the difference of the two AUCs, and how far it may be off.
+better, and how sure that is. Nobody collects the patients of all. Hospitals gossip, and each of
+them learns the difference of the two AUCs and its error.
 """
 
 import matplotlib.pyplot as plt
@@ -28,17 +28,17 @@ scores = np.column_stack(
 hospital = np.random.default_rng(0).choice(["Cork", "Derry", "Kerry", "Mayo", "Sligo"], len(ill))
 
 # %%
-# What one would compute with all rows at hand. The two AUCs have wide intervals that overlap, and
-# yet the difference is clear: what is hard for one model is hard for the other too, which the
-# paired test of DeLong knows.
+# First, from all rows in one place. The two AUCs have wide intervals that overlap, and yet the
+# difference is clear: patients that are hard for one model are hard for the other too, and DeLong's
+# paired test allows for that.
 for name, score in zip(("new", "old"), scores.T, strict=True):
     print(f"AUC of the {name} model:", pg.exact(score, "auc", labels=ill, interval=0.95))
 print("difference:", pg.exact(scores, "auc-difference", labels=ill, interval=0.95))
 print("test:", pg.test(scores, "auc-difference", labels=ill, alternative="greater"))
 
 # %%
-# The same by gossip among the hospitals. Patients of a hospital may be alike, so that there are two
-# sampling errors: of drawing patients, and of drawing hospitals, of which there are only five.
+# The same by gossip among the hospitals. Patients of a hospital may be alike, so there are two
+# sampling errors: that of drawing patients, and that of drawing hospitals, of which there are five.
 run = pg.estimate(
     scores,
     "auc-difference",
@@ -55,8 +55,8 @@ print(f"sampling error {run.answer.error:.4f}, by hospital {run.site_error.mean(
 print(f"gossip error {run.gossip_error.mean():.4f}")
 
 # %%
-# Left, the estimates of the hospitals come into the band of the sampling error, and go on to a
-# precision that the patients at hand do not have. Right, each hospital's own interval at the end.
+# Left, the estimates of the hospitals enter the band of the sampling error, and go on to a
+# precision that these patients do not have. Right, each hospital's own interval at the end.
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
 run.plot("estimate", ax=left)
 left.set_ylabel("difference of the AUCs")

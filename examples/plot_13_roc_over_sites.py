@@ -3,9 +3,9 @@ One ROC curve over five sites
 =============================
 
 Five hospitals validate a model. Each counts its patients by score and outcome, in cells that all
-know and with no count below 3, and hands the counts on. They add up to the counts of all patients,
-from which anybody reads the ROC curve, what happens at the thresholds that were agreed on, and how
-sure that is.
+know and with no count below 3, and passes the counts on. They add up to the counts of all patients.
+From these anybody reads the ROC curve and the numbers at the agreed thresholds, with their
+intervals.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,8 @@ died = (random.random(len(hospitals)) < 1 / 8).astype(int)
 risk = 1 / (1 + np.exp(-random.normal(np.where(died, -1.0, -2.6), np.where(died, 1.3, 1.0))))
 
 # %%
-# What each hospital hands on. Thresholds that were agreed on are edges of cells, so that what
-# happens there is known up to very few rows.
+# Each hospital passes on a table. Agreed thresholds are edges of cells, so the numbers there are
+# known up to very few rows.
 thresholds = [0.1, 0.2]
 cells = pg.cells.Even(0, 1, 64).at(*thresholds)
 summaries = {
@@ -41,17 +41,17 @@ print(curve)
 print(curve.at(0.2))
 
 # %%
-# With all patients at hand one would have this.
+# All patients in one place give this.
 pooled = pg.roc(risk, died, thresholds=thresholds)
 print(pooled)
 print("partial AUC, specificity 0.8 to 1:", curve.partial_auc((0.8, 1), corrected=True))
 print("of all patients:", pooled.partial_auc((0.8, 1), corrected=True))
 
 # %%
-# Left, the curve of the sum. In the darker region lies that of the patients who were counted, for
-# certain; in the lighter one that of the population they come from, with 95 % confidence, all of it
-# at once. The dots are the agreed thresholds. Right, the curve of all patients is in the certain
-# region, and close to the estimate.
+# Left, the curve of the sum. The darker region certainly holds the curve of the patients who were
+# counted. The lighter one holds the whole curve of their population with 95 % confidence. The dots
+# are the agreed thresholds. Right, the curve of all patients lies in the certain region, and close
+# to the estimate.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 5.4), layout="constrained")
 curve.plot(left)
 left.set_title("from counts of five hospitals")
@@ -61,7 +61,7 @@ right.set_title("beside all patients")
 right.set(xlim=(0, 0.5), ylim=(0.4, 1))
 
 # %%
-# What does it gain to treat patients above a threshold (Vickers and Elkin 2006)?
+# The net benefit of treating patients above a threshold (Vickers and Elkin 2006).
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")
 curve.plot_net_benefit(left, name="above the threshold")
 curve.plot_precision(right)

@@ -2,9 +2,9 @@
 Is the score as good for everyone?
 ==================================
 
-One AUC over all patients can hide that a score works well for some and badly for others. Here the
-patients of three age groups are told apart: what the score reaches in each, how far groups differ,
-and how much of that may be chance.
+One AUC over all patients can hide that a score works well for some and badly for others. This
+example compares three age groups: the AUC of each, the differences between groups, and whether
+chance can explain them.
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +13,8 @@ import numpy as np
 import pairgossip as pg
 
 # %%
-# Made-up patients of twelve hospitals. The score tells less and less of the older ones, and
-# patients of a hospital are alike.
+# Made-up patients of twelve hospitals. The score works less well for older patients, and patients
+# of a hospital are alike.
 random = np.random.default_rng(2)
 patients = 1_500
 age = random.choice(["18 to 39", "40 to 69", "70 or more"], patients, p=[0.25, 0.45, 0.3])
@@ -24,19 +24,19 @@ skill = np.select([age == "18 to 39", age == "40 to 69"], [1.5, 1.2], 0.7)
 score = random.normal(size=patients) + 0.3 * random.normal(size=12)[hospital] + skill * died
 
 # %%
-# The statistic of every group is what one would compute of its rows alone. As groups have different
-# rows, the squares of their errors add up to that of a difference. Among many pairs one has a small
-# p by chance: adjusted p allow for that, and the last line asks about all groups at once.
+# The statistic of every group is that of its rows alone. Groups have different rows, so the square
+# of a difference's error is the sum of the squares of theirs. Among many pairs one has a small p by
+# chance: adjusted p allow for that, and the last line tests all groups at once.
 table = pg.exact(score, "auc", labels=died, by=age, interval=0.95)
 print(table)
 
 # %%
-# The lowest one, which was looked for: its own interval says too little of that.
+# The group with the lowest AUC. Its interval does not allow for the search for the lowest.
 print("worst:", table.worst, table[table.worst])
 
 # %%
-# A hospital has patients in all groups, and what makes its young patients' scores high may do so
-# for its old ones'. If hospitals are drawn, not patients, errors of groups go together.
+# A hospital has patients in all groups, and a hospital with high scores may have them at every age.
+# If hospitals are drawn, not patients, the errors of groups go together.
 by_hospital = pg.exact(score, "auc", labels=died, by=age, groups=hospital, interval=0.95)
 for one, other in zip(table.differences, by_hospital.differences, strict=True):
     print(f"{one.first} - {one.second}: {one.value:.3f}", end=", ")

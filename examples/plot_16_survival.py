@@ -4,7 +4,8 @@ Survival over five hospitals
 
 Five hospitals follow 4,000 patients after a diagnosis, half of them on a new drug, and want to know
 whether they live longer. Some patients are still alive when the study ends, or move away: they are
-censored. Hospitals count patients per half month, and add their tables up: no time leaves one.
+censored. Hospitals count patients per half month, and add up their tables: no patient's time leaves
+a hospital.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,7 @@ months = np.minimum(months, followed)
 
 # %%
 # Each hospital counts its patients by half month, arm, and whether they died, in blocks of three or
-# more. The sum of these tables is all that anybody sees.
+# more. Others see only the sum of these tables.
 parts = [
     pg.summarize(
         months[rows],
@@ -39,9 +40,9 @@ parts = [
 together = parts[0] + parts[1] + parts[2] + parts[3] + parts[4]
 
 # %%
-# Left, the curves of the patients themselves. Right, those of the table: the darker regions hold
-# the curves of these patients for certain, wherever in their blocks they are, and the lighter ones
-# add the error of drawing patients. Far out, where few are left, blocks leave much open.
+# Left, the curves of the patients themselves. Right, those of the table. The darker regions
+# certainly hold the curves of these patients, wherever they are in their blocks. The lighter ones
+# add the error of drawing patients. At late times few patients are left, and regions are wide.
 rows = pg.survival.kaplan_meier(months, died, by=arm)
 counts = pg.survival.kaplan_meier(together, sites=5)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 5), layout="constrained", sharey=True)
@@ -58,7 +59,7 @@ for time in (6, 12, 36):
         print(f"{time:>2} months, {name:<8}", share)
 
 # %%
-# The log-rank test says the same of rows and of counts, with the values between which the
-# statistic of these rows lies.
+# The log-rank test of rows and that of counts agree. The second also has a bracket that holds the
+# statistic of these rows.
 print(pg.survival.log_rank(months, died, by=arm))
 print(pg.survival.log_rank(together))

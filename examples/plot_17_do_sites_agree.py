@@ -3,8 +3,8 @@ Do the sites agree?
 ===================
 
 An AUC over all patients of ten hospitals says nothing about the next hospital. Over many clinical
-models the AUC varied from place to place by about 0.055 (van Leeuwen et al. 2025), so three things
-belong in a paper: the mean over sites, how far they differ, and what a new one may have.
+models the AUC varied from place to place by about 0.055 (van Leeuwen et al. 2025). So three numbers
+belong in a paper: the mean over sites, the difference between sites, and the range for a new one.
 """
 
 import matplotlib.pyplot as plt
@@ -26,24 +26,24 @@ sites = pg.heterogeneity(score, "auc", labels=died, by=site)
 print(sites)
 
 # %%
-# All patients in one AUC: its interval is about the patients at hand, and far narrower than what a
-# new hospital may find.
+# One AUC over all patients: its interval is about these hospitals, and far narrower than the range
+# for a new one.
 pooled = pg.exact(score, "auc", labels=died, interval=0.95)
 low, high = sites.prediction_interval
 print("all patients:", pooled)
 print(f"a new hospital: {low:.3f} to {high:.3f}")
 
 # %%
-# The forest plot. Squares are as large as weights, the diamond is the mean with its interval, and
-# the line below it is where a new hospital may be.
+# The forest plot. The size of a square is its weight. The diamond is the mean with its interval,
+# and the line below it is the range for a new hospital.
 figure, axes = plt.subplots(figsize=(8.5, 5), layout="constrained")
 sites.plot(axes)
 axes.set_xlabel("AUC")
 
 # %%
 # Nobody has to bring rows together for that. Each hospital counts its own in fine cells that all
-# know, and the counts are compared. Where counts below 3 are hidden (``least_cell=3``), small
-# hospitals leave much open, and a note names them.
+# know, and the counts are compared. If counts below 3 are hidden (``least_cell=3``), the values of
+# small hospitals are uncertain, and a note names them.
 cells = pg.cells.Even(-6, 8, 1024)
 counted = {
     name: pg.summarize(

@@ -2,9 +2,9 @@
 Gini's mean difference on three graphs
 ======================================
 
-235 households each know their own income. Gossiping with neighbors only, every one of them comes
-to know the mean difference between two incomes. How fast depends on the network, through one
-number: the normalized gap of its Laplacian.
+Each of 235 households knows its own income. By gossip with neighbors only, every one of them learns
+the mean difference between two incomes. The speed depends on one number of the network: the
+normalized gap of its Laplacian.
 """
 
 import matplotlib.pyplot as plt

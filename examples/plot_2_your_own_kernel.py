@@ -3,7 +3,7 @@ A kernel of your own
 ====================
 
 A kernel is any NumPy function of two blocks of observations. Here it measures energy distance
-between two samples, a statistic that tells whether they come from the same distribution. Each
+between two samples, a statistic that shows whether they come from the same distribution. Each
 node holds one value and the name of its sample, 0 or 1.
 """
 
@@ -30,8 +30,8 @@ def energy(x, y):
 kernel = pg.Kernel(energy, name="energy distance", symmetric=True, zero_diagonal=True)
 
 # %%
-# Nothing is compiled for it, and nothing needs to be known about it. The exact value, computed
-# over all pairs, is what each node should find.
+# The kernel needs no declaration and is not compiled. Each node should find the exact value over
+# all pairs.
 network = pg.graphs.random_regular(200, degree=6, seed=0)
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 for color, shift in zip(("C0", "C1", "C2"), shifts, strict=True):

@@ -31,9 +31,8 @@ run = pg.estimate(
 print(f"by gossip {run.mean[-1]:.4f}, by scikit-learn {roc_auc_score(y_test, scores):.4f}")
 
 # %%
-# Left, the estimates. Right, where on the network they are still too high or too low after 10,000
-# exchanges: errors are alike among neighbors, for what a node has not heard, its neighbors have
-# not heard either.
+# Left, the estimates. Right, the nodes whose estimates are still too high or too low after 10,000
+# exchanges. Neighbors have similar errors, because they have met much the same rows.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 run.plot("estimate", ax=left)
 left.set_ylabel("AUC")

@@ -4,8 +4,8 @@ An AUC classifier for scikit-learn
 
 ``GossipAUCClassifier`` behaves like any classifier of scikit-learn: in pipelines, in cross
 validation, in grid search. Inside, each training row sits at a node of a network, and the nodes
-learn a common score by exchanging with neighbors: by sums of which every node computes the optimum,
-or, as in the paper, by swapping rows.
+learn a common score by exchanging with neighbors: sums, from which every node computes the optimum,
+or, as in the paper, rows.
 """
 
 import matplotlib.pyplot as plt

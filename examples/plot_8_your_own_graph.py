@@ -2,8 +2,8 @@
 A graph of your own, and its gap
 ================================
 
-Any connected networkx graph can carry gossip. Its normalized gap says how fast, before a single
-exchange is simulated; and it shows which link is worth adding.
+Nodes can gossip on any connected networkx graph. Its normalized gap gives the speed before a single
+exchange is simulated, and shows which link is worth adding.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ for name, network in networks.items():
     )
 
 # %%
-# How far a wandering observation is from being anywhere with equal probability, exactly; dotted,
+# The exact distance between the law of a wandering observation's place and the uniform law; dotted,
 # the spectral bound behind the mixing time.
 figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
 times = np.unique(np.geomspace(1, 20_000, 80).astype(int))

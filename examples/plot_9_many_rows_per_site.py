@@ -2,9 +2,9 @@
 Many rows per site
 ==================
 
-Sixteen shops know the incomes of 235 customers, some of a few, some of dozens. Whatever way shops
-exchange rows, all of them come to know the Gini mean difference of all customers. What differs is
-how much they send: rows one by one, or all rows of a shop at once.
+Sixteen shops know the incomes of 235 customers, some of a few, some of dozens. There are several
+ways to exchange rows, one by one or all rows of a shop at once. In each of them all shops learn the
+Gini mean difference of all customers, but they send different amounts.
 """
 
 import matplotlib.pyplot as plt
@@ -38,10 +38,9 @@ runs = {
 }
 
 # %%
-# Whole sets need far fewer messages for a rough answer. But messages are long, and what two shops
-# tell each other weighs as much as they have pairs of customers, so that the few large shops
-# decide: at equal bytes, rows one by one end ahead. With shops of equal sizes whole sets would win
-# both ways.
+# Whole sets need far fewer messages for a rough answer. But messages are long, and two shops that
+# meet count with their pairs of customers, so the few large shops decide. At equal bytes, rows one
+# by one end ahead. With shops of equal sizes whole sets would win both ways.
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.5), layout="constrained", sharey=True)
 for ax, against in zip(axes, ("messages", "bytes"), strict=True):
     pg.compare(runs, against=against, ax=ax)
