@@ -580,7 +580,7 @@ def test_a_newcomer_joins_after_many_lists_of_former_members() -> None:
     nodes = found(4)
     core, gone = nodes[:3], nodes[3]
     here = list_of(nodes)
-    for number in range(80):
+    for number in range(140):
         members = core if number % 2 == 0 else nodes
         here = MemberList(here.digest, tuple(node.card for node in members), number)
         put_in(core, *(Assent(member=signer.id, list=here) for signer in members))
@@ -667,3 +667,42 @@ def test_a_list_that_a_liar_has_signed_may_exist_whatever_it_says_later() -> Non
     first.do(first.study.evict(liar.id))
     assert first.study.lists.evicted == {liar.id}
     assert not said_of(first, Assent, rival)
+
+
+def test_a_newcomer_signs_also_what_comes_before_a_list_that_it_has_signed() -> None:
+    nodes, new = found(4), [Node(4), Node(5)]
+    accept_each_other([*nodes, *new])
+    before = list_of([*nodes, new[0]], list_of(nodes).digest)
+    after = list_of([*nodes, *new], before.digest)
+    for one in (after, before):
+        hear(new[0], nodes[1].study._desk.sign(Assent(member="m01", list=one)))
+        assert said_of(new[0], Assent, one)
+
+
+@pytest.mark.parametrize("kind", ["evicts two", "adds one, too"])
+def test_a_list_of_more_than_one_change_is_not_signed(kind: str) -> None:
+    nodes, new = found(6), Node(6)
+    first = nodes[0]
+    accept_each_other([first, new])
+    first.study.lists.evicted |= {"m04", "m05"}
+    here = list_of(nodes).digest
+    both = list_of(nodes[:4] if kind == "evicts two" else [*nodes[:5], new], here)
+    hear(first, nodes[1].study._desk.sign(Assent(member="m01", list=both)))
+    assert not said_of(first, Assent, both)
+    assert said_of(first, Assent, list_of([*nodes[:4], nodes[5]], here))
+
+
+def test_a_list_that_changes_the_card_of_a_member_is_not_signed() -> None:
+    nodes, new = found(4), Node(4)
+    first = nodes[0]
+    here = list_of(nodes).digest
+    joined = list_of([*nodes, new], here)
+    other = replace(nodes[2].card, least_cell=7)
+    changed = replace(
+        joined, members=tuple(other if one.id == "m02" else one for one in joined.members)
+    )
+    first.do(first.study.accept_card(new.card))
+    for one in (changed, joined):
+        hear(first, nodes[1].study._desk.sign(Assent(member="m01", list=one)))
+    assert not said_of(first, Assent, changed)
+    assert said_of(first, Assent, joined)
