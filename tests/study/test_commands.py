@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from pairgossip.cli.peer import questions as questions_module
-from pairgossip.cli.peer.studies import describe_proposals, read_duration
+from pairgossip.cli.peer.studies import read_duration
+from pairgossip.cli.peer.study_status import describe_proposals
 from pairgossip.errors import InputError
 from pairgossip.field import Peer
 from pairgossip.peer.identity.identity import load_identity

@@ -1,4 +1,4 @@
-"""What commands of a peer begin with: the folder that is meant, and a question to its operator."""
+"""The first steps of a peer's commands: the folder, invitations, a question to its operator."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pairgossip.cli.console import tell
 from pairgossip.errors import InputError
 
 if TYPE_CHECKING:
     from pairgossip.peer.storage.folder import Home
+
+T = TypeVar("T")
 
 
 def is_answered_yes(sentences: Iterable[str], question: str, refusal: str) -> bool:
@@ -27,6 +29,14 @@ def is_answered_yes(sentences: Iterable[str], question: str, refusal: str) -> bo
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def leave_out_own(by_id: dict[str, tuple[str, T]], me: str) -> list[T]:
+    """Return the invitations, by ids beside their texts; the own one alone is left for a check."""
+    if me in by_id and len(by_id) > 1:
+        text, _ = by_id.pop(me)
+        tell(f"Left out {text[:40]}: it is this peer's own invitation.")
+    return [invited for _, invited in by_id.values()]
 
 
 def find_home(folder: Path | None) -> Home:

@@ -14,12 +14,12 @@ from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.studies import (
     confirm_all,
     describe_cost,
-    describe_proposals,
     find_card,
     read_duration,
     read_study,
     send_request,
 )
+from pairgossip.cli.peer.study_status import describe_proposals
 from pairgossip.errors import InputError
 from pairgossip.text import clean_text, format_count, join_names
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import tell, write_line
 from pairgossip.cli.options import Flag, HomeFolder
-from pairgossip.cli.peer.folders import find_home, find_study_folder
+from pairgossip.cli.peer.folders import find_home, find_study_folder, leave_out_own
 from pairgossip.errors import InputError
 from pairgossip.text import TLS, format_count, parse_address
 
 if TYPE_CHECKING:
     from pairgossip.peer.identity.invitations import Invitation
-
-T = TypeVar("T")
 
 
 def invite_command(
@@ -122,14 +120,6 @@ def _read_others(texts: Sequence[str], me: str) -> list[Invitation]:
     """Read all invitations, each once; this peer's own is left out where there are others."""
     by_id = {one.id: (text, one) for text in texts for one in _read(text, len(texts))}
     return leave_out_own(by_id, me)
-
-
-def leave_out_own(by_id: dict[str, tuple[str, T]], me: str) -> list[T]:
-    """Return the invitations, by ids beside their texts; the own one alone is left for a check."""
-    if me in by_id and len(by_id) > 1:
-        text, _ = by_id.pop(me)
-        tell(f"Left out {text[:40]}: it is this peer's own invitation.")
-    return [invited for _, invited in by_id.values()]
 
 
 def _read(text: str, count: int) -> list[Invitation]:

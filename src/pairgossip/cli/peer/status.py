@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pairgossip.cli.console import (
-    EXIT_FAILED,
     format_value,
-    output,
-    tell,
     write_json,
     write_line,
     write_rows,
 )
 from pairgossip.cli.options import Flag, HomeFolder, Json
 from pairgossip.cli.peer.folders import find_home, find_study_folder
+from pairgossip.cli.peer.health import check_health, print_metrics
 from pairgossip.errors import InputError
 from pairgossip.text import format_count
 
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from pairgossip.peer.service.assembly import PeerSnapshot
     from pairgossip.peer.service.status import Ended, NeighborStatus, Status
     from pairgossip.peer.storage.folder import Home
-    from pairgossip.study.service.status import StudyStatus
 
 
 _MOST_SHOWN = 8
@@ -55,7 +50,7 @@ def status_command(
         seconds, as a health check asks.
     """
     if (study := find_study_folder(home)) is not None:
-        from pairgossip.cli.peer.studies import print_study_status
+        from pairgossip.cli.peer.study_status import print_study_status
 
         return print_study_status(study, json=json, prometheus=prometheus, check=check)
     place = find_home(home)
@@ -121,24 +116,6 @@ def describe_eviction(home: Home) -> list[str]:
     except InputError as problem:
         return [str(problem)]
     return [] if evicted is None else [evicted.sentence()]
-
-
-def print_metrics(read: Callable[[], Status | StudyStatus | None]) -> None:
-    """Print what a status has as metrics."""
-    from pairgossip.peer.service.metrics import MetricsPages
-
-    output().file.write(MetricsPages(read).get("/metrics")[2].decode())
-
-
-def check_health(folder: Path, read: Callable[[], Status | StudyStatus | None]) -> int:
-    """Return the exit code of a health check; print what is wrong."""
-    from pairgossip.peer.service.metrics import MetricsPages
-
-    code, _, answer = MetricsPages(read).get("/healthz")
-    if code == 200:
-        return 0
-    tell(f"{folder}: {answer.decode().strip()}.")
-    return EXIT_FAILED
 
 
 def _exchanges(status: Status) -> list[tuple[str, str]]:
