@@ -680,6 +680,22 @@ def test_a_newcomer_signs_also_what_comes_before_a_list_that_it_has_signed() -> 
         assert said_of(new[0], Assent, one)
 
 
+def test_a_newcomer_follows_the_others_over_a_list_that_it_has_not_signed() -> None:
+    nodes, new = found(4), Node(4)
+    joined = list_of([*nodes, new], list_of(nodes).digest)
+    given_up = list_of([*nodes, new, Node(5)], joined.digest)
+    after = list_of([*nodes, new], given_up.digest)
+    for node in nodes:
+        new.do(new.study.accept_card(node.card))
+    sign(new, after)
+    sign(new, joined)
+    put_in([new], *(Assent(member=node.id, list=joined) for node in nodes))
+    assert new.study.members == joined
+    put_in([new], Assent(member="m01", list=given_up))
+    put_in([new], *(Assent(member=node.id, list=after) for node in nodes))
+    assert new.study.members == after
+
+
 @pytest.mark.parametrize("kind", ["evicts two", "adds one, too"])
 def test_a_list_of_more_than_one_change_is_not_signed(kind: str) -> None:
     nodes, new = found(6), Node(6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -198,29 +198,27 @@ class KnownLists:
     def _children(self, parent: bytes) -> list[MemberList]:
         return [one for one in self.known.values() if one.parent == parent]
 
-    def _signed_here(self, parent: bytes) -> list[MemberList]:
-        mine = self.card.id
-        return [one for one in self._children(parent) if mine in self.signers(one.digest)]
-
     def _advance(self) -> None:
         """Move on to the lists that this member has signed and that exist, one after the other."""
-        while (new := next(self._later(), None)) is not None:
+        while later := self._find_later():
+            new = min(later, key=lambda one: len(self._line(one)))
+            before = [self.current, self.known.get(new.parent)]
             self.current = new
-            before = self.known.get(new.parent)
-            self._left |= set(before.ids if before else ()) - set(new.ids)
+            self._left |= {who for one in before if one for who in one.ids} - set(new.ids)
 
-    def _later(self) -> Iterator[MemberList]:
-        """Yield lists that are signed here, exist, and follow the present one; or any, at first."""
-        if self.current is not None:
-            starts = self._signed_here(self.current.digest)
-        else:
-            parents = dict.fromkeys(one.parent for one in self.known.values())
-            starts = [one for parent in parents for one in self._signed_here(parent)]
-        while starts:
-            here = starts.pop(0)
-            if self.exists(here.digest):
-                yield here
-            starts += self._signed_here(here.digest)
+    def _find_later(self) -> list[MemberList]:
+        """Return lists that are signed here, exist, and follow the present one; or any, at first.
+
+        This member may not have signed those between: a newcomer may sign a later list before it
+        knows them.
+        """
+        here, mine, past = self.current, self.card.id, self._past
+        return [
+            one
+            for digest, one in self.known.items()
+            if digest not in past and self._said("assent", digest, mine) and self.exists(digest)
+            if here is None or self._leads(here, one)
+        ]
 
     @property
     def study(self) -> bytes:
