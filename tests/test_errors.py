@@ -47,6 +47,16 @@ def test_a_missing_library_is_named_with_what_brings_it() -> None:
         import no_such_library.inside  # type: ignore[import-not-found]  # noqa: F401
 
 
+def test_a_library_that_does_not_load_is_not_called_missing() -> None:
+    reason = "libfar.so: failed to map segment\nfrom shared object"
+    with pytest.raises(MissingExtra) as refused, needed_for("Telepathy"):
+        raise ImportError(reason, name="lib")
+    assert str(refused.value) == (
+        "Telepathy needs a library that is installed but does not load "
+        "(libfar.so: failed to map segment from shared object)."
+    )
+
+
 def test_json_holds_no_arrays_and_no_infinities() -> None:
     given = {1: np.array([0.5, np.nan]), "a": (np.float64(2), float("inf"), np.int32(3), "x", None)}
     assert json_value(given) == {"1": [0.5, None], "a": [2.0, None, 3, "x", None]}

@@ -73,7 +73,7 @@ class InputError(PairgossipError, ValueError):
 
 
 class MissingExtra(PairgossipError, ImportError):
-    """A feature needs a library that the installed extras do not include."""
+    """A feature needs a library that is not installed, or that does not load."""
 
 
 class InterruptedRun(Notice, UserWarning):
@@ -171,12 +171,13 @@ def needed_for(
     try:
         yield
     except ImportError as missing:
-        library = (missing.name or "a library").partition(".")[0]
-        raise MissingExtra(
-            f"{feature} needs {library}, which is not installed: pip install '{install}'.",
-            argument,
-            value,
-        ) from missing
+        if isinstance(missing, ModuleNotFoundError) and missing.name:
+            library = missing.name.partition(".")[0]
+            lack = f"{library}, which is not installed: pip install '{install}'."
+        else:  # such as a library of another system, or too little memory to load it
+            reason = " ".join(str(missing).split()).rstrip(".")
+            lack = f"a library that is installed but does not load ({reason})."
+        raise MissingExtra(f"{feature} needs {lack}", argument, value) from missing
 
 
 def needed_for_speed() -> AbstractContextManager[None]:
