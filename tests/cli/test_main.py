@@ -166,6 +166,21 @@ def test_a_missing_extra_leaves_with_1(cli: CommandLine, monkeypatch: pytest.Mon
     assert cli.error("kernels", code=1) == "Drawing needs matplotlib, which is not installed."
 
 
+def test_a_library_that_fails_is_not_taken_for_the_output() -> None:
+    script = (
+        "import sys, pairgossip.kernels\n"
+        "from pairgossip.cli import main\n"
+        "def failing(): raise OSError('Could not find libfar.so.')\n"
+        "pairgossip.kernels.describe = failing\n"
+        "sys.exit(main(['kernels']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: A library failed: Could not find libfar.so.\n"
+
+
 def test_ctrl_c_before_anything_leaves_with_130(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,8 +177,11 @@ def main(tokens: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         silence_output()
         return EXIT_FAILED
-    except OSError as problem:  # a full disk behind standard output
+    except OSError as problem:
         silence_output()
-        tell(f"Error: Cannot write the output: {problem.strerror}.")
+        if problem.errno is None:  # raised by a library, such as one whose parts do not load
+            tell(f"Error: A library failed: {problem}")
+        else:  # a full disk behind standard output
+            tell(f"Error: Cannot write the output: {problem.strerror}.")
         return EXIT_FAILED
     return code if isinstance(code, int) else 0
