@@ -181,6 +181,25 @@ def test_a_library_that_fails_is_not_taken_for_the_output() -> None:
     assert done.stderr == "Error: A library failed: Could not find libfar.so.\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_limit_of_addresses_is_warned_of_before_any_work(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    limits = {"kind": resource.RLIM_INFINITY}
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limits["kind"], resource.RLIM_INFINITY))
+    for enough in (resource.RLIM_INFINITY, 1 << 40):
+        limits["kind"] = enough
+        assert cli("kernels").err == ""
+    limits["kind"] = 900_000 << 10
+    warned = cli("kernels")
+    assert warned.code == 0 and warned.err.count("\n") == 1
+    assert warned.err.startswith("Warning: This process may have 9")
+    assert "MemoryMax=" in warned.err
+    assert cli("--version").err == cli("kernels", "--help").err == ""
+
+
 def test_ctrl_c_before_anything_leaves_with_130(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -39,10 +40,15 @@ from pairgossip.cli.train import train_command
 from pairgossip.cli.validate import validate_command
 from pairgossip.cli.watch import watch_command
 from pairgossip.errors import InputError, MissingExtra, PairgossipError
+from pairgossip.text import format_bytes
 
 _SHELLS = ("bash", "fish", "zsh")
+_WITHOUT_WORK = {"-h", "--help", "--version"}
 _ON_UNIX = (["peer"], ["relay"], ["swarm"])
 """Commands that need Unix locks, signals and permissions; their help works everywhere."""
+_ADDRESSES = 7 << 28
+_ADDRESSES_PER_CORE = 1 << 27
+"""Addresses that compiled libraries reserve, in bytes: 1.8 GB were seen with two cores."""
 
 
 def completion_command(shell: str | None = None, /, *, install: Flag = False) -> None:
@@ -85,6 +91,23 @@ def _detect_shell() -> str:
         return detect_shell()
     except Exception:
         raise InputError(f"Which shell? Name it: {', '.join(_SHELLS)}.") from None
+
+
+def _warn_of_few_addresses() -> None:
+    """Warn of a limit under which libraries may end the process, or wait forever, silently."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    needed = _ADDRESSES + _ADDRESSES_PER_CORE * (os.cpu_count() or 1)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        tell(
+            f"Warning: This process may have {format_bytes(limit)} of addresses (ulimit -v), but "
+            f"libraries reserve up to {format_bytes(needed)} and use little of it: they may stop "
+            "or wait forever without a message. Limit its memory instead, by MemoryMax= of "
+            "systemd or a container."
+        )
 
 
 _HELP = """Statistics and models over pairs of rows that many sites hold, without a server.
@@ -151,6 +174,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     try:
         if sys.platform == "win32" and words[:1] in _ON_UNIX and not {"-h", "--help"} & set(words):
             raise InputError("Peers need Linux or macOS: on Windows, run pairgossip in WSL 2.")
+        if not _WITHOUT_WORK & set(words):
+            _warn_of_few_addresses()
         # The parser takes a lone dash, which stands for standard input, for an unknown option.
         code = app(
             ["./-" if token == "-" else token for token in words],
