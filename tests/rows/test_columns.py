@@ -239,6 +239,21 @@ def test_a_file_knows_no_types(tmp_path: Path) -> None:
         assert pg.exact(labeled, "auc", labels="died", **how) == answer
 
 
+def test_a_lack_of_memory_is_not_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    def fail(*_: object, **__: object) -> None:
+        raise pyarrow.ArrowMemoryError("malloc of size 64 failed")
+
+    monkeypatch.setattr(parquet, "ParquetFile", fail)
+    (tmp_path / "a.parquet").write_bytes(b"")
+    with pytest.raises(MemoryError):
+        pg.exact(tmp_path / "a.parquet", "gini")
+
+
 def test_kinds_of_files_that_need_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -210,6 +210,8 @@ def _reading(file: Unchanged) -> Iterator[Path]:
     file.check()
     try:
         yield file.file
+    except pa.ArrowMemoryError:
+        raise
     except pa.ArrowException:
         file.check()
         raise _not_of_kind(file.file) from None
@@ -255,6 +257,8 @@ def read_content(content: bytes, file: Path, largest: int) -> tuple[*Columns, in
     try:
         table = parquet.ParquetFile(pa.BufferReader(content))
         size = sum(table.metadata.row_group(k).total_byte_size for k in range(table.num_row_groups))
+    except pa.ArrowMemoryError:
+        raise
     except pa.ArrowException:
         raise _not_of_kind(file) from None
     if size > largest:
