@@ -32,20 +32,23 @@ _OLD_SUMS = (
 )
 
 
-def write_page(signed: SignedResult, path: Path) -> None:
+def write_page(signed: SignedResult, path: Path, later: Sequence[tuple[str, str]] = ()) -> None:
     """Write the page of a signed result."""
-    make_page(signed).write(path)
+    make_page(signed, later=later).write(path)
 
 
-def make_page(signed: SignedResult, curves: Sequence[Part] = ()) -> Page:
+def make_page(
+    signed: SignedResult, curves: Sequence[Part] = (), later: Sequence[tuple[str, str]] = ()
+) -> Page:
     """Check all signatures of a signed result, and return its page.
 
-    ``curves`` are those of its table, if no report shows them.
+    ``curves`` are those of its table, if no report shows them; ``later`` are facts that nobody has
+    signed, such as a question that corrects this one.
     """
     checked = check_signatures(signed, "This result")
     checked.require_all()
     report = read_signed_report(signed)
-    return Page(_title(checked.result), tuple(_parts(checked, report, curves)))
+    return Page(_title(checked.result), tuple(_parts(checked, report, curves, later)))
 
 
 def write_rehearsal(result: Result, report: ReportReading | None, path: Path) -> None:
@@ -73,12 +76,15 @@ def _describe(report: ReportReading | None) -> Iterator[Part]:
 
 
 def _parts(
-    checked: Checked, report: ReportReading | None, curves: Sequence[Part]
+    checked: Checked,
+    report: ReportReading | None,
+    curves: Sequence[Part],
+    later: Sequence[tuple[str, str]],
 ) -> Iterator[Part]:
     result = checked.result
     yield from _headline(result)
     hash_of_spec = ("specification", f"`{result.hash}`")
-    yield Facts((*_facts(result, checked.signed), *_origin(checked), hash_of_spec))
+    yield Facts((*_facts(result, checked.signed), *later, *_origin(checked), hash_of_spec))
     yield from _describe(report)
     yield from curves
     yield from show_sites(result, checked.signed)
@@ -201,5 +207,6 @@ def _place(checked: Checked) -> list[tuple[str, str]]:
     asker = checked.signed.get(asked.asker, asked.asker[:16])
     return [
         ("question", f"`{asked.name.hex()[:12]}`, asked by {asker}"),
+        *asked.describe_relations(),
         ("list of members", f"`{asked.list.hex()[:12]}`"),
     ]

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _RECORD, _LIST = b"pairgossip study record 1\x00", b"pairgossip study list 1\x00"
 
 
+SHORT_NAME = 12
+"""Number of digits by which people call a question."""
+
+
 class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The question of a study, and the members that were asked."""
 
@@ -44,6 +48,11 @@ class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def list(self) -> bytes:
         """The digest of the list of members at which it was asked."""
         return bytes(self._fields()[1])
+
+    def describe_relations(self) -> list[tuple[str, str]]:
+        """Name the earlier questions whose data this one corrects, or whose numbers it repeats."""
+        names = zip(("repeats", "corrects"), self._fields()[-4:-2], strict=True)
+        return [(how, f"question {bytes(name).hex()[:SHORT_NAME]}") for how, name in names if name]
 
     def _fields(self) -> Sequence[Any]:
         return _decode(self.question)

@@ -51,7 +51,7 @@ def write_answer(
     if reading.is_asked:
         reading.print(signed, study.table(chosen))
     elif out is None and json is None and html is None:
-        _print(signed)
+        _print(signed, study.later(chosen))
     has_report = asks_report(signed.result) and (json is not None or html is not None)
     if with_table or has_report:
         signed = add_report(signed, study.table(chosen))
@@ -60,7 +60,7 @@ def write_answer(
     if json is not None:
         write_signed(signed, json)
     if html is not None:
-        write_page(signed, html)
+        write_page(signed, html, study.later(chosen))
 
 
 def _choose(study: StudyReading, number: str | None) -> str:
@@ -77,7 +77,7 @@ def _choose(study: StudyReading, number: str | None) -> str:
     )
 
 
-def _print(signed: SignedResult) -> None:
+def _print(signed: SignedResult, later: Sequence[tuple[str, str]]) -> None:
     from pairgossip.cli.sums import result_facts
     from pairgossip.peer.identity.certificates import name_in_certificate
 
@@ -85,7 +85,9 @@ def _print(signed: SignedResult) -> None:
     names = {
         member: name_in_certificate(one.certificate) for member, one in signed.signatures.items()
     }
-    write_rows((clean_text(result.question), ""), result_facts(result, names), numbers=False)
+    before = [] if signed.asked is None else signed.asked.describe_relations()
+    rows = [*result_facts(result, names), *before, *later]
+    write_rows((clean_text(result.question), ""), rows, numbers=False)
     write_line(f"All {len(names)} members have signed this.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ def ask_command(
     fresh: Flag = False,
     expires: str = "7d",
     corrects: str | None = None,
+    repeats: str | None = None,
     visible: Flag = False,
     wait: Flag = False,
     yes: Flag = False,
@@ -44,7 +45,7 @@ def ask_command(
 
     Where tables that were counted before can answer, they do: nothing is sent but signatures, and
     nobody has to agree. Otherwise every member's operator, or policy, says yes or no; all of them
-    learn the answer, and sign it. Where sums cannot tell it, or it says algorithm.name =
+    learn the answer, and sign it. Where no sum gives the answer, or the file says algorithm.name =
     "exchange", rows travel between members as they are, and each finds an estimate of its own.
 
     Exit codes: 0 asked (with --wait: answered), 1 it ended without an answer, or with --wait has
@@ -65,6 +66,9 @@ def ask_command(
         For how long the question stays open, as in 7d, 12h or 30m.
     corrects
         The number or name of a question whose data were corrected since: results show the relation.
+    repeats
+        The number or name of an unfinished question of the same text: every member sends the very
+        same numbers once more. Rows that it has counted can be counted in no other way.
     visible
         Accept that others can compute class totals of this peer's rows by subtracting tables.
     wait
@@ -78,13 +82,14 @@ def ask_command(
     study = read_study(home)
     text = read_question_text(spec)
     corrected = None if corrects is None else study.question(corrects).name
+    repeated = None if repeats is None else study.find_unfinished(repeats)
     until = int(time.time()) + read_duration(expires)
     if study.signed_list() is None:
         raise InputError(
             "This peer is in no study yet: all members must join all others, and run (peer status)."
         )
     _confirm_rows(text, yes=yes)
-    reply = send_request(study, Ask(text, until, fresh, corrected, visible))
+    reply = send_request(study, Ask(text, until, fresh, corrected, repeated, visible))
     if reply is None or reply.number is None:
         return EXIT_FAILED if wait else 0
     name = study.question(reply.number).name[:12]
@@ -157,7 +162,7 @@ def questions_command(
 
         write_json(msgspec.to_builtins(question))
         return
-    _print_one(question)
+    _print_one(question, study.relations(question.number))
     if try_:
         for sentence in _try_out(study, question):
             write_line(clean_text(sentence, 2000))
@@ -185,12 +190,12 @@ def _print_all(study: StudyReading, *, json: bool) -> None:
         write_line(line)
 
 
-def _print_one(question: QuestionStatus) -> None:
+def _print_one(question: QuestionStatus, relations: Sequence[tuple[str, str]]) -> None:
     from pairgossip.peer.specification.canonical_text import write_toml
 
     rows = [("asked by", clean_text(question.asked_by)), ("state", _state(question))]
     rows += [("said yes", join_names(question.yeses))] if question.yeses else []
-    rows += list(_more(question))
+    rows += list(_more(question, relations))
     rows.append(("name", question.name[:12]))
     write_rows((f"question {question.number}", clean_text(question.title)), rows, numbers=False)
     write_line("What leaves this machine:" if question.adds else "Nothing leaves this machine:")
@@ -205,12 +210,13 @@ def _print_one(question: QuestionStatus) -> None:
         write_line(f'Say peer accept {number}, or peer refuse {number} --because "...".')
 
 
-def _more(question: QuestionStatus) -> Iterator[tuple[str, str]]:
+def _more(
+    question: QuestionStatus, relations: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str]]:
     if question.reads:
         numbers = join_names(list(map(str, question.reads)))
         yield "reads", f"the tables of question {numbers}"
-    if question.corrects is not None:
-        yield "corrects", f"question {question.corrects}"
+    yield from relations
     if not question.is_over:
         when = datetime.datetime.fromtimestamp(question.expires, datetime.UTC)
         yield "expires", f"{when:%Y-%m-%d %H:%M} UTC"

@@ -84,7 +84,8 @@ class Operator:
         """Ask a question, and note in the same transaction that this request has become one."""
         if key in self._asked:  # the peer was killed before it answered
             return self._reply("Asked question {}.", self._asked[key])
-        draft = self._draft(request.text, is_fresh=request.is_fresh)
+        repeats = None if request.repeats is None else bytes.fromhex(request.repeats)
+        draft = self._draft(request.text, is_fresh=request.is_fresh, repeats=repeats)
         self._refuse_rival(draft)
         self._check_words(draft, request.words)
         name, actions = self._study.ask(
@@ -93,6 +94,7 @@ class Operator:
             request.expires,
             reads=draft.reads,
             adds=draft.adds,
+            repeats=repeats,
             corrects=None if request.corrects is None else bytes.fromhex(request.corrects),
             note_visible=self._site.accept_visible if request.is_visible else None,
         )
@@ -102,12 +104,14 @@ class Operator:
         how = "" if draft.adds else ", which tables of before can answer"
         return self._reply(f"Asked question {{}}{how}.", name)
 
-    def _draft(self, text: str, *, is_fresh: bool) -> Question:
+    def _draft(self, text: str, *, is_fresh: bool, repeats: bytes | None = None) -> Question:
         """Return a text as the question that it would be, except for its number and its end."""
         here = self._study.members
         if here is None:
             raise InputError("No list of members is signed by all yet: nobody can be asked.")
         whole = fill_in(text, rule_of(here))
+        # Rows whose numbers are sent once more were added to no table yet.
+        is_fresh = is_fresh or repeats is not None
         reads, adds = self._site.choose_reads(whole, here.ids, is_fresh=is_fresh)
         return Question(
             member=self._site.identity.id,
@@ -117,6 +121,7 @@ class Operator:
             expires=0,
             reads=reads,
             adds=adds,
+            repeats=repeats,
         )
 
     def _describe(self, draft: Question) -> Reply:

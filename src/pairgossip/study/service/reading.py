@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pairgossip.errors import InputError
 from pairgossip.peer.identity.certificates import name_in_certificate
+from pairgossip.peer.signed_study import SHORT_NAME
 from pairgossip.study.service.membership import SignedList, read_list
 from pairgossip.study.service.requests import AnyRequest, Requests
 from pairgossip.study.service.status import (
@@ -108,6 +109,33 @@ class StudyReading:
         with contextlib.suppress(InputError):
             return bool(self.question(which).name)
         return False
+
+    def relations(self, which: int | str) -> list[tuple[str, str]]:
+        """Return the questions that one corrects or repeats, and those that do so for it."""
+        question = self.question(which)
+        earlier = (("repeats", question.repeats), ("corrects", question.corrects))
+        before = [(how, f"question {number}") for how, number in earlier if number is not None]
+        return [*before, *self.later(which)]
+
+    def later(self, which: int | str) -> list[tuple[str, str]]:
+        """Return the questions that correct or repeat one, as far as this peer knows them."""
+        number = self.question(which).number
+        return [
+            (how, f"question {one.number} ({one.name[:SHORT_NAME]})")
+            for one in self.questions()
+            for how, earlier in (("repeated by", one.repeats), ("corrected by", one.corrects))
+            if earlier == number
+        ]
+
+    def find_unfinished(self, which: int | str) -> str:
+        """Return the name of a question that can be repeated; raise `InputError` if it cannot."""
+        question = self.question(which)
+        if question.is_done or not question.is_disclosed or question.travels:
+            raise InputError(
+                f"Question {question.number} cannot be repeated, as it is not unfinished: "
+                f"{explain(question)}. Ask a new question."
+            )
+        return question.name
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
         """Return a question once it has ended for good, or as it is when the time is up.

@@ -38,11 +38,11 @@ class Answer(NamedTuple):
 
 def make_answer(reading: StudyReading, number: str) -> Answer:
     """Return the answer to a question."""
-    signed = reading.result(number)
+    signed, later = reading.result(number), reading.later(number)
     if asks_report(signed.result):
         signed = add_report(signed, reading.table(number))
-        return Answer(signed, make_page(signed))
-    return Answer(signed, make_page(signed, tuple(_draw_curves(reading, signed, number))))
+        return Answer(signed, make_page(signed, later=later))
+    return Answer(signed, make_page(signed, tuple(_draw_curves(reading, signed, number)), later))
 
 
 def _draw_curves(reading: StudyReading, signed: SignedResult, number: str) -> Iterator[Part]:

@@ -7,7 +7,7 @@ import { formatValue } from "../common/numbers.js";
 import { makeSteps } from "../common/steps.js";
 import { confirm, tell } from "./confirm.js";
 import { describeOwn } from "./own.js";
-import { describeEnding, describeState, formatDate } from "./words.js";
+import { describeEnding, describeOrigin, describeState, formatDate } from "./words.js";
 
 const LONG = 320; // characters of a sentence
 const TRIED = new Map(); // the effects of questions on the rows of this site, by name
@@ -38,9 +38,9 @@ function describeHow(question) {
 
 // A question that waits for this operator.
 export function makeWaiting(question, pending, look) {
-  const { number, title, asked_by: asker, expires, leaves, yeses } = question;
+  const { number, title, expires, leaves, yeses } = question;
   const decided = pending.find((one) => one.question === question.name);
-  const facts = [`asked by ${asker}`, expires ? `open until ${formatDate(expires)}` : ""];
+  const facts = [...describeOrigin(question), expires ? `open until ${formatDate(expires)}` : ""];
   const others = yeses.length ? `Yes so far: ${joinFirst(yeses)}.` : "";
   return make(
     "article",

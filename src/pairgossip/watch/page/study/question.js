@@ -8,7 +8,7 @@ import { makeSteps } from "../common/steps.js";
 import { makeButtons, makeLeaves, tried, withdraw } from "./entries.js";
 import { makeOwn } from "./own.js";
 import { Section } from "./section.js";
-import { describeEnding, describeState, formatDate } from "./words.js";
+import { describeEnding, describeOrigin, describeState, formatDate } from "./words.js";
 
 export class QuestionPage {
   constructor(number, look) {
@@ -46,10 +46,14 @@ export class QuestionPage {
   }
 
   show(question, { pending }) {
-    const { number, title, asked_by: asker, name, seen, phase } = question;
+    const { number, title, name, seen, phase } = question;
     if (this.title !== title) {
       this.title = title;
-      const facts = [`asked by ${asker}`, seen ? `on ${formatDate(seen)}` : "", name.slice(0, 12)];
+      const facts = [
+        ...describeOrigin(question),
+        seen ? `on ${formatDate(seen)}` : "",
+        name.slice(0, 12),
+      ];
       this.head.replaceChildren(
         make("h2", { text: `${number}. ${title}` }),
         make("p", { class: "sub", text: facts.filter(Boolean).join(", ") }),

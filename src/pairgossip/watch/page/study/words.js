@@ -32,6 +32,15 @@ export function describeState(question) {
   return awaited.length ? `waits for ${joinFirst(awaited)}` : "goes on";
 }
 
+// Who has asked, and for which earlier question.
+export function describeOrigin({ asked_by: asker, corrects, repeats }) {
+  return [
+    `asked by ${asker}`,
+    corrects ? `corrects question ${corrects}` : "",
+    repeats ? `repeats question ${repeats}` : "",
+  ].filter(Boolean);
+}
+
 export function formatDate(seconds) {
   const date = new Date(seconds * 1000);
   if (!seconds || Number.isNaN(date.valueOf())) return "";
