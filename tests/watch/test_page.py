@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import pairgossip as pg
 
 from .serving import GINI, Fields, Served
-from .viewing import asking
+from .test_contrast import POORLY_READABLE
+from .viewing import END_ANIMATIONS, asking, lacking
 
 LONG: Fields = {**GINI, "iterations": "100000000"}
 
@@ -75,6 +77,36 @@ def test_a_first_visit_shows_a_network_ready_to_start(page: Page, served: Served
     expect(note).to_have_count(0)
     assert not readout(page, "sampling")[0].isdigit()
     assert colors(page)["painted"] > 2_000
+    quiet(page)
+
+
+@pytest.mark.parametrize("script", ["/main.js", "/common/theme.js"])
+def test_a_page_whose_script_has_not_loaded_says_so(
+    page: Page, served: Served, script: str
+) -> None:
+    late = page.locator("#unloaded")
+    with lacking(page, script):
+        page.goto(served.link())
+        expect(late).to_be_hidden()
+        page.evaluate(END_ANIMATIONS)
+        expect(late).to_be_visible()
+        expect(late).to_have_text("The page has not loaded: reload it.")
+        assert page.evaluate(POORLY_READABLE) == []
+    page.reload()
+    status(page, "ready")
+    expect(late).to_have_count(0)
+
+
+def test_a_page_without_its_curves_says_so_and_stops(page: Page, served: Served) -> None:
+    with lacking(page, "/vendor/uPlot.iife.min.js"):
+        page.goto(served.link())
+        expect(page.locator("#alert")).to_have_text(
+            "The part of the page that draws curves has not loaded: reload the page."
+        )
+        expect(page.locator("#connection")).to_have_text("not loaded")
+        expect(page.locator("#view > *")).to_have_count(0)
+    page.reload()
+    status(page, "ready")
     quiet(page)
 
 

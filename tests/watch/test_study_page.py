@@ -37,7 +37,7 @@ from .studies import (
 )
 from .test_contrast import POORLY_READABLE, SCHEMES
 from .test_study_view import written
-from .viewing import asking, assert_pictures_are_said
+from .viewing import END_ANIMATIONS, asking, assert_pictures_are_said, lacking
 
 MARKUP = """async (html) => {
   const { readMarkup } = await import("/common/markup.js");
@@ -77,6 +77,16 @@ def looks(page: Page) -> None:
 
 def dialog(page: Page) -> Locator:
     return page.get_by_role("dialog")
+
+
+def test_a_page_whose_script_has_not_loaded_says_so(page: Page, served: ServedStudy) -> None:
+    with lacking(page, "/study/desk.js"):
+        page.goto(served.address)
+        page.evaluate(END_ANIMATIONS)
+        expect(page.locator("#unloaded")).to_be_visible()
+    page.reload()
+    expect(page.locator("#connection")).to_contain_text("peer is")
+    expect(page.locator("#unloaded")).to_have_count(0)
 
 
 def test_a_question_is_accepted_once_its_words_are_confirmed(

@@ -48,6 +48,18 @@ def asking(page: Page) -> Iterator[list[str]]:
         page.remove_listener("request", note)
 
 
+@contextmanager
+def lacking(page: Page, script: str) -> Iterator[None]:
+    """Let no request for a script through."""
+    page.route(f"**{script}", lambda route: route.abort())
+    try:
+        yield
+    finally:
+        page.unroute_all()
+
+
+END_ANIMATIONS = "() => document.getAnimations().forEach((one) => one.finish())"
+"""Script that takes all delays for over."""
 NAMELESS = """() => {
   const name = (element) => {
     const by = element.getAttribute("aria-labelledby")?.split(" ") ?? [];

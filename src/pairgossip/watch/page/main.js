@@ -1,7 +1,7 @@
 // The frame around the views: which one is shown.
 
 import { ask } from "./common/api.js";
-import { alertUser } from "./common/elements.js";
+import { alertUser, showConnection } from "./common/elements.js";
 import { beginTheme } from "./common/theme.js";
 import { PeersView } from "./peers/view.js";
 import { ResultsView } from "./results/view.js";
@@ -10,7 +10,13 @@ import { SimulationView } from "./simulation/view.js";
 const VIEWS = { simulation: SimulationView, swarm: PeersView, results: ResultsView };
 
 function begin() {
+  document.getElementById("unloaded").remove();
   beginTheme(document.getElementById("theme"));
+  if (!window.uPlot) {
+    showConnection("disconnected", "not loaded");
+    alertUser("The part of the page that draws curves has not loaded: reload the page.");
+    return;
+  }
   showView().catch((problem) => alertUser(problem.message));
 }
 

@@ -91,5 +91,6 @@ class Page {
   }
 }
 
+document.getElementById("unloaded").remove();
 beginTheme(document.getElementById("theme"));
 new Page().begin();
