@@ -171,7 +171,8 @@ def test_the_folder_is_found_by_itself(
     assert "several peers in this folder: give --home with one of ann, bob" in cli.error(
         "peer", "status"
     )
-    assert "There is no folder nowhere" in cli.error("peer", "status", "--home", "nowhere")
+    for words in (["status"], ["result"], ["result", 1], ["result", "--json", "a.json"]):
+        assert "There is no folder nowhere" in cli.error("peer", *words, "--home", "nowhere")
 
 
 def test_the_status_of_a_peer_that_never_ran(cli: CommandLine, files: Path) -> None:

@@ -92,6 +92,7 @@ def result_command(
             reading=reading,
         )
     else:
+        place = find_home(home)
         if number is not None:
             raise InputError(
                 "A question's number is for a study, and this peer is of a single network."
@@ -101,7 +102,7 @@ def result_command(
                 "Only the answers of a study are signed by all members and read from a table, and "
                 "this peer exchanges rows: give --out alone."
             )
-        _write_own(find_home(home), out, generation)
+        _write_own(place, out, generation)
     for file in files:
         tell(f"Wrote {file}")
 
