@@ -87,6 +87,21 @@ def test_a_study_of_few_members_is_told_what_it_cannot_ask(
     assert "These are" not in ann.attempt("join", "--yes", *more[:2])[2]  # besides the first
 
 
+def test_a_second_member_of_one_name_is_refused_at_once_where_no_peer_runs(
+    ann: Site, bob: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Site(tmp_path / "other", "bob", 3)
+    ann.run("join", "--yes", str(bob.invitation))
+    code, out, err = ann.attempt("join", "--yes", str(other.invitation))
+    said = " ".join(err.split())
+    assert code == 2 and not out and "Two members are called 'bob' (their ids begin" in said
+    assert ann.attempt("join", "--yes", str(bob.invitation), str(other.invitation))[0] == 2
+    assert len(waiting(ann)) == 1
+    Requests(ann.folder).write(Evict(load_identity(bob.folder).id))
+    ann.run("join", "--yes", str(other.invitation))
+
+
 def test_rows_to_add_are_named_by_their_file_alone(ann: Site, tmp_path: Path) -> None:
     more = Site(tmp_path, "more", 9).source
     assert "Added 200 rows as batch 2" in ann.attempt("add", str(more), "--yes")[2]

@@ -44,9 +44,11 @@ from pairgossip.study.service.requests import (
     Accept,
     Add,
     Ask,
+    Evict,
     Join,
     Leave,
     Refuse,
+    Reply,
     Requests,
     Withdraw,
 )
@@ -529,6 +531,34 @@ def test_refused_requests_are_answered_with_the_reason(homes: list[StudyHome]) -
         assert reply.sentence == "No list of members is signed by all yet: nobody can be asked."
         reply = requests.wait(requests.write(Accept("ab" * 32)), PATIENCE)
         assert reply is not None and not reply.is_done
+
+
+@pytest.mark.parametrize("name", ["bob", "BOB", "ANN"])
+def test_a_second_member_of_one_name_is_refused_also_by_a_later_request(
+    tmp_path: Path, homes: list[StudyHome], name: str
+) -> None:
+    """Neither `peer status` nor an operator could tell the two apart."""
+    cards = []
+    for called in (name, "dora"):
+        (tmp_path / f"new {called}").mkdir()
+        one = create_identity(tmp_path / f"new {called}", called)
+        cards.append(Card(one.id, one.name, one.certificate, free_address()))
+    other, dora = cards
+    bob = find_card(homes[1], load_identity(homes[1].folder))
+    requests = Requests(homes[0].folder)
+
+    def request(asked: Join | Evict) -> Reply:
+        reply = requests.wait(requests.write(asked), PATIENCE)
+        assert reply is not None
+        return reply
+
+    with running(*homes[:1]):
+        refused = request(Join((other,)))
+        assert not refused.is_done
+        assert "must make its folder anew, with another --name" in refused.sentence
+        assert request(Join((bob, dora))).is_done  # the same member again, and another one
+        assert request(Evict(bob.id)).is_done
+        assert request(Join((other,))).is_done == (name != "ANN")  # bob is gone, ann is not
 
 
 def test_long_texts_are_kept_only_of_ones_own_questions_and_of_those_that_came_to_something(

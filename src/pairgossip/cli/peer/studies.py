@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,25 +97,30 @@ def join_study(folder: Path, texts: Sequence[str], *, yes: bool) -> None:
     study = StudyReading(folder)
     invited = read_others(study, texts)
     _check_study(study, invited)
+    cards = [one.card for one in invited]
     for one in invited:
         write_line(f"member {one.card.name}, {one.card.id}")
-    accepted = {card.id: card for card in (*_accepted_before(study), *(i.card for i in invited))}
+    accepted = {card.id: card for card in (*_accepted_before(study), *cards)}
     tell_all(tuple(_describe_few(study, list(accepted.values()))))
     if not yes and study.signed_list() is None:
         _confirm_first_list(study, invited)
-    send_request(study, Join(tuple(one.card for one in invited)))
+    send_request(study, Join(tuple(cards)))
 
 
-def _accepted_before(study: StudyReading) -> Iterator[Card]:
-    """Yield the other members that this operator has accepted, also while the peer did not run."""
-    from pairgossip.study.service.requests import Join
+def _accepted_before(study: StudyReading) -> Collection[Card]:
+    """Return the other members that this operator has accepted, also while the peer did not run."""
+    from pairgossip.study.service.requests import Evict, Join
 
+    accepted: dict[str, Card] = {}
     if (status := study.status()) is not None:
         others = (one for one in status.members if one.card.id != status.id)
-        yield from (one.card for one in others if one.is_accepted)
+        accepted = {one.card.id: one.card for one in others if one.is_accepted}
     for request in study.waiting():
         if isinstance(request, Join):
-            yield from request.cards
+            accepted |= {card.id: card for card in request.cards}
+        elif isinstance(request, Evict):
+            accepted.pop(request.member, None)
+    return accepted.values()
 
 
 def _describe_few(study: StudyReading, others: Sequence[Card]) -> Iterator[str]:
@@ -136,16 +141,16 @@ def read_others(study: StudyReading, texts: Sequence[str]) -> list[Invitation]:
     """Read all invitations, each once; this peer's own is left out where there are others."""
     from pairgossip.cli.peer.folders import leave_out_own
     from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.study.protocol.records import Card
+    from pairgossip.study.service.invitations import refuse_same_names
 
     me = load_identity(study.home.folder)
     by_id = {one.card.id: (text, one) for text in texts for one in _read(text, len(texts))}
     if by_id.keys() == {me.id}:
         raise InputError("This is this peer's own invitation: give it to the others.")
     invited = leave_out_own(by_id, me.id)
-    names = [me.name, *(one.card.name for one in invited)]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"Two members are called '{name}': one must take another name.")
+    own = Card(me.id, me.name, me.certificate, None)
+    refuse_same_names((one.card for one in invited), [own, *_accepted_before(study)])
     return invited
 
 

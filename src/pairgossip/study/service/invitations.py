@@ -5,7 +5,7 @@ A member that joins by them has seen the study's members, and that these have si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 
 import msgspec
@@ -66,6 +66,32 @@ def as_member(card: Card) -> Member:
 def check_card(card: Card) -> None:
     """Raise `InputError` if the parts of a card do not belong together."""
     check_member(as_member(card))
+
+
+def refuse_same_names(invited: Iterable[Card], others: Iterable[Card]) -> None:
+    """Refuse a member with the name of another one: no operator could tell them apart.
+
+    Names that differ in capital letters alone are one name, as folders are on some systems.
+    """
+    cards = {card.id: card for card in others}
+    for new in invited:
+        for card in cards.values():
+            if card.id != new.id and card.name.casefold() == new.name.casefold():
+                raise InputError(_describe_same_names(card, new))
+        cards[new.id] = new
+
+
+def _describe_same_names(before: Card, new: Card) -> str:
+    names = (
+        f"are called '{new.name}'"
+        if new.name == before.name
+        else f"are called '{before.name}' and '{new.name}', which differ in capital letters alone"
+    )
+    return (
+        f"Two members {names} (their ids begin with {before.id[:12]} and {new.id[:12]}): one of "
+        "the two must make its folder anew, with another --name, and invite all again. If the "
+        "first is gone for good, evict it before the other joins."
+    )
 
 
 def _check(sealed: Sealed) -> Invitation:

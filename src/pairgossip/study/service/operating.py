@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pairgossip.errors import InputError
-from pairgossip.study.protocol.records import Question, digest_of
+from pairgossip.study.protocol.records import Card, Question, digest_of
 from pairgossip.study.protocol.site import Action
 from pairgossip.study.protocol.study import Study
 from pairgossip.study.service.asking import fill_in
+from pairgossip.study.service.invitations import refuse_same_names
 from pairgossip.study.service.requests import (
     Accept,
     Add,
@@ -171,11 +172,21 @@ class Operator:
             self._journal.stage(_ROOM, key, None)
 
     def _join(self, request: Join, act: CarryOut) -> Reply:
+        refuse_same_names(request.cards, self._others())
         for card in request.cards:
             act(self._study.accept_card(card))
         act(self._study.propose())
         names = join_names([one.name for one in request.cards])
         return Reply(f"Accepted {names}: they may be members of this study.")
+
+    def _others(self) -> Iterator[Card]:
+        """Yield this member, and all that are accepted, or on a list and not evicted here."""
+        lists = self._study.lists
+        present = () if lists.current is None else (lists.current,)
+        yield lists.card
+        yield from lists.accepted.values()
+        for one in (*present, *lists.proposals):
+            yield from (card for card in one.members if card.id not in lists.evicted)
 
     def _accept(self, request: Accept, act: CarryOut) -> Reply:
         name = bytes.fromhex(request.question)
