@@ -40,6 +40,18 @@ def test_text_is_refused_until_one_class_is_positive(
     assert f"Kernel 'auc' {REFUSED}" in cli.error(*asked)
 
 
+@pytest.mark.parametrize("words", [("False", "True"), ("FALSE", "TRUE"), ("false", "true")])
+def test_the_booleans_of_a_file_suggest_the_true_one(
+    cli: CommandLine, tmp_path: Path, words: tuple[str, str]
+) -> None:
+    rows = [f"{score!r},{words[ill]}" for score, ill in zip(SCORES.tolist(), ILL, strict=True)]
+    file = tmp_path / "cells.csv"
+    file.write_text("\n".join(["score,ill", *rows]) + "\n")
+    asked = ("exact", file, "--column", "score", "--label", "ill", "--kernel", "auc")
+    assert cli.error(*asked).endswith(f"give --positive {words[1]}, or the other.")
+    assert float(cli(*asked, "--positive", words[1]).out) == AUC
+
+
 def test_long_numbers_are_told_apart(cli: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "codes.csv"
     file.write_text("score,code\n1,1000001\n2,1000002\n3,1000001.0\n")

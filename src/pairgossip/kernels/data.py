@@ -211,11 +211,13 @@ def two_texts(labels: Any) -> list[Any] | None:
 def unknown_positive(owner: str, names: list[Any]) -> InputError:
     """Build the error for two labels without a known positive one."""
     quoted = join_names([repr(name)[:42] for name in names])
+    # As tools write them; of other words nobody knows which one is meant.
+    is_boolean = [str(name).lower() for name in names] == ["false", "true"]
     return InputError(
         f"{owner} depends on which of two classes is the positive one, but the labels are "
         f"{quoted}: give {{argument}}, or the other.",
         "positive",
-        names[0],
+        names[1 if is_boolean else 0],
     )
 
 
