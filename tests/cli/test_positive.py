@@ -44,7 +44,9 @@ def test_text_is_refused_until_one_class_is_positive(
 def test_the_booleans_of_a_file_suggest_the_true_one(
     cli: CommandLine, tmp_path: Path, words: tuple[str, str]
 ) -> None:
-    rows = [f"{score!r},{words[ill]}" for score, ill in zip(SCORES.tolist(), ILL, strict=True)]
+    rows = [
+        f"{score!r},{words[ill]}" for score, ill in zip(SCORES.tolist(), ILL.tolist(), strict=True)
+    ]
     file = tmp_path / "cells.csv"
     file.write_text("\n".join(["score,ill", *rows]) + "\n")
     asked = ("exact", file, "--column", "score", "--label", "ill", "--kernel", "auc")
