@@ -81,7 +81,7 @@ def test_the_label_of_an_upload_is_a_column_of_two_values(
     visit(page, served, **GINI)
     page.select_option("#statistic", "kernel:auc")
     page.set_input_files("#file", file)
-    expect(page.get_by_role("alert")).to_contain_text("give positive='ill'")
+    expect(page.get_by_role("alert")).to_contain_text("give positive class ill")
     expect(page.locator("#positive")).to_have_attribute("aria-invalid", "true")
     page.fill("#positive", "ill")
     page.locator("#positive").blur()

@@ -68,7 +68,7 @@ def test_text_labels_of_an_upload(served: Served) -> None:
         refusal = served.read_refusal(**shared, **what)
         assert refusal["argument"] == "positive"
         assert str(refusal["error"]).endswith(
-            "but the labels are 'ill' and 'well': give positive='ill', or the other."
+            "but the labels are 'ill' and 'well': give positive class ill, or the other."
         )
     served.open(**shared, kernel="within-cluster-scatter")
     assert "'sick', but the labels are" in served.refuse(**shared, kernel="auc", positive="sick")

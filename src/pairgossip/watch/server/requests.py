@@ -20,6 +20,8 @@ _LARGEST_REQUEST = 64 << 10
 """Largest request in JSON, in bytes; a longer one is refused."""
 _HEARTBEAT_SECONDS = 5.0
 """Seconds without a message after which a stream sends a comment, so that it stays open."""
+_FIELDS = {"positive": "positive class"}
+"""Labels of fields of the page that differ from the names of their arguments."""
 _Answer = Callable[[Request], Awaitable[Response]]
 T = TypeVar("T")
 
@@ -36,6 +38,16 @@ class View(Protocol):
 
     def close(self) -> None:
         """End, and disconnect every viewer."""
+
+
+def spell_on_page(problem: PairgossipError) -> str:
+    """Return the sentence of an error with its argument as a field, not as Python spells it."""
+
+    def spell(argument: str, value: object) -> str:
+        field = _FIELDS.get(argument, argument)
+        return field if value is None else f"{field} {value}"
+
+    return problem.spell(spell)
 
 
 class _TooLarge(PairgossipError):
@@ -55,7 +67,8 @@ def make_route(path: str, answer: _Answer, method: str = "GET") -> Route:
         except LookupError as absent:
             return JSONResponse({"error": str(absent.args[0])}, 404)
         except PairgossipError as problem:
-            return JSONResponse({"error": str(problem), "argument": problem.subject}, 400)
+            error = {"error": spell_on_page(problem), "argument": problem.subject}
+            return JSONResponse(error, 400)
 
     return Route(path, answer_mistakes, methods=[method])
 

@@ -17,7 +17,7 @@ from typing import Any
 from pairgossip.engine.compiling import noticing_compilation
 from pairgossip.errors import InputError, PairgossipError
 from pairgossip.graphs.layout import LARGEST_DRAWN
-from pairgossip.watch.server.requests import Board, format_event
+from pairgossip.watch.server.requests import Board, format_event, spell_on_page
 from pairgossip.watch.simulation.frames import make_frames, make_setup
 from pairgossip.watch.simulation.runs import WatchedRun
 from pairgossip.watch.simulation.settings import Settings, read_speed
@@ -129,7 +129,7 @@ class Session:
             with noticing_compilation(lambda: self._publish_notice(is_compiling=True)):
                 self._loop()
         except PairgossipError as problem:
-            self._fail(str(problem))
+            self._fail(spell_on_page(problem))
         except MemoryError:
             self._fail("The memory is not enough: use fewer nodes.")
         except Exception:
