@@ -561,6 +561,22 @@ def test_a_second_member_of_one_name_is_refused_also_by_a_later_request(
         assert request(Join((other,))).is_done == (name != "ANN")  # bob is gone, ann is not
 
 
+def test_members_may_be_joined_one_after_the_other(tmp_path: Path, homes: list[StudyHome]) -> None:
+    source = write_rows(tmp_path / "dora.csv", 3)
+    dora = create_study(tmp_path / "dora", "dora", source, free_address(), rehearsal=True)
+    cards = [find_card(home, load_identity(home.folder)) for home in homes[:2]]
+    requests = Requests(dora.folder)
+    replies = []
+    with running(dora):
+        for card in cards:
+            replies.append(requests.wait(requests.write(Join((card,))), PATIENCE))
+        until(lambda: (status := StudyReading(dora).status()) and status.proposals, "a list")
+    assert [one and (one.is_done, one.sentence) for one in replies] == [
+        (True, "Accepted ann: a list takes 3 members, so join 1 more member."),
+        (True, "Accepted bob: they may be members of this study."),
+    ]
+
+
 def test_long_texts_are_kept_only_of_ones_own_questions_and_of_those_that_came_to_something(
     homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
 ) -> None:

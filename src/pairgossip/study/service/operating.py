@@ -175,9 +175,19 @@ class Operator:
         refuse_same_names(request.cards, self._others())
         for card in request.cards:
             act(self._study.accept_card(card))
-        act(self._study.propose())
         names = join_names([one.name for one in request.cards])
+        if missing := self._count_missing():
+            least, more = self._study.lists.least_members, format_count(missing, "more member")
+            return Reply(f"Accepted {names}: a list takes {least} members, so join {more}.")
+        act(self._study.propose())
         return Reply(f"Accepted {names}: they may be members of this study.")
+
+    def _count_missing(self) -> int:
+        """Return the number of members that the first list still needs; 0 if it is signed here."""
+        lists = self._study.lists
+        if lists.head in lists.known:
+            return 0
+        return max(lists.least_members - len({lists.card.id, *lists.accepted}), 0)
 
     def _others(self) -> Iterator[Card]:
         """Yield this member, and all that are accepted, or on a list and not evicted here."""
