@@ -249,6 +249,13 @@ def test_lists_of_questions_stay_short(ann: Site) -> None:
     assert "fewer than 3 members would be added" in " ".join(ann.run("questions", "1").split())
 
 
+def test_a_yes_that_adds_no_row_is_shown_with_its_question(ann: Site) -> None:
+    note(ann, msgspec.structs.replace(QUESTION, notice="It adds no row of this site."))
+    assert "It adds no row of this site." in ann.run("questions", "1")
+    note(ann, QUESTION)
+    assert "note" not in ann.run("questions", "1")
+
+
 def test_answers_to_questions_wait_as_requests(ann: Site) -> None:
     note(ann, QUESTION)
     assert "it waits for your yes or no" in " ".join(ann.run("questions").split())

@@ -272,6 +272,42 @@ def test_an_asker_may_let_totals_of_its_rows_be_computed(homes: list[StudyHome])
         journal.close()
 
 
+@pytest.mark.parametrize("accept", ["ask", "by-policy"])
+def test_an_operator_alone_is_told_that_its_yes_adds_no_row(
+    tmp_path: Path, homes: list[StudyHome], accept: str
+) -> None:
+    """All members see that rows are missing, but not why; the answer would lack them in silence."""
+    source = tmp_path / "dora.csv"
+    source.write_text("risk,age,died\n" + "".join(f"{k},50,{k % 2}\n" for k in range(100)))
+    settings = {"ranges": RANGES, "policy": {"accept": accept, "least_cell": 1}}
+    place = free_address()
+    dora = create_study(tmp_path / "dora", "dora", source, place, rehearsal=True, **settings)
+    homes.append(dora)
+    cards = [find_card(home, load_identity(home.folder)) for home in homes]
+    for home, own in zip(homes, cards, strict=True):
+        Requests(home.folder).write(Join(tuple(one for one in cards if one != own)))
+    requests, said = Requests(dora.folder), ""
+    with running(*homes):
+        until(lambda: (now := StudyReading(dora).signed_list()) and len(now.list.members) == 4)
+        ask(homes[0])
+        if accept == "ask":
+            until(lambda: any(one.needs_operator for one in StudyReading(dora).questions()))
+            name = StudyReading(dora).question(1).name
+            reply = requests.wait(requests.write(Accept(name)), PATIENCE)
+            assert reply is not None and reply.is_done
+            said = reply.sentence
+        until(lambda: any(one.needs_operator for one in StudyReading(homes[2]).questions()))
+        accept_all(homes[2])
+        until(lambda: all(is_answered(home)() for home in homes), "the answer")
+        notices = [StudyReading(home).question(1).notice for home in homes]
+    assert notices[:3] == ["", "", ""]
+    assert notices[3].startswith("It adds no row of this site: peer questions 1 --try says why")
+    assert said in ("", f"Accepted question 1, for good. {notices[3]}")
+    assert StudyReading(homes[0]).result(1).result.rows == 600
+    shared = [one for home in homes[:3] for one in home.folder.rglob("*.*") if one.is_file()]
+    assert shared and not any(b"adds no row" in one.read_bytes() for one in shared)
+
+
 def test_a_yes_that_has_to_wait_lets_nobody_subtract(
     homes: list[StudyHome], monkeypatch: pytest.MonkeyPatch
 ) -> None:

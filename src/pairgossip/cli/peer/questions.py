@@ -195,6 +195,7 @@ def _print_one(question: QuestionStatus, relations: Sequence[tuple[str, str]]) -
 
     rows = [("asked by", clean_text(question.asked_by)), ("state", _state(question))]
     rows += [("said yes", join_names(question.yeses))] if question.yeses else []
+    rows += [("note", question.notice)] if question.notice else []
     rows += list(_more(question, relations))
     rows.append(("name", question.name[:12]))
     write_rows((f"question {question.number}", clean_text(question.title)), rows, numbers=False)

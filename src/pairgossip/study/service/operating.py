@@ -103,7 +103,7 @@ class Operator:
         act(actions)
         self._asked[key] = name
         how = "" if draft.adds else ", which tables of before can answer"
-        return self._reply(f"Asked question {{}}{how}.", name)
+        return self._reply(f"Asked question {{}}{how}.", name, self._site.say_if_nothing(name))
 
     def _draft(self, text: str, *, is_fresh: bool, repeats: bytes | None = None) -> Question:
         """Return a text as the question that it would be, except for its number and its end."""
@@ -211,7 +211,8 @@ class Operator:
                 self._site.take_back_visible(name)
             raise
         act(actions)
-        return self._reply("Accepted question {}, for good.", name)
+        note = self._site.say_if_nothing(name)
+        return self._reply("Accepted question {}, for good.", name, note)
 
     def _try_out(self, name: bytes) -> Reply:
         progress = self._study.question(name)
@@ -241,6 +242,6 @@ class Operator:
         sentence = f"Added {rows} as batch {batch.number}, for questions from now on."
         return Reply(sentence, sentences=tuple(notices))
 
-    def _reply(self, sentence: str, name: bytes) -> Reply:
+    def _reply(self, sentence: str, name: bytes, note: str = "") -> Reply:
         number = self._journal.number_of(name)
-        return Reply(sentence.format(number), number=number)
+        return Reply(f"{sentence.format(number)} {note}".rstrip(), number=number)

@@ -280,6 +280,7 @@ class StudyReporter:
             "is_disclosed": progress.is_disclosed,
             "lie": None if progress.lie is None else self._name(progress.lie),
             "needs_operator": progress.needs_operator,
+            "notice": self._site.say_if_nothing(progress.name),
         }
 
     def _find_answer(self, name: bytes) -> dict[str, Any]:

@@ -202,6 +202,8 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The name of a member that has contradicted itself."""
     needs_operator: bool = False
     """Whether it waits for this peer's operator."""
+    notice: str = ""
+    """A sentence for this operator alone, if its yes adds no row."""
     expires: float = 0.0
     seen: float = 0.0
     """The time at which this peer first saw it."""

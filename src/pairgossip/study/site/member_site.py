@@ -52,6 +52,10 @@ from pairgossip.study.storage.tables import Answers
 
 _COMPUTATION = "1"
 """Version of the sums of a question; all members must have the same."""
+_NOTHING = (
+    "It adds no row of this site: peer questions {} --try says why, and if that finds nothing, "
+    "rows wait until other members add some with them."
+)
 _VISIBLE = "visible"
 """The room of notes on questions whose differences the operator accepts as visible."""
 _FORGOTTEN = "forgotten"
@@ -257,6 +261,16 @@ class MemberSite:
             elif batch.number not in counted:
                 reasons.append(f"Batch {batch.number} was counted in these columns before.")
         return try_counting(counting, kind_of(counting.spec), reasons)
+
+    def say_if_nothing(self, name: bytes) -> str:
+        """Return what this operator alone is told where this site's yes adds no row; else "".
+
+        All members see that it adds none, and nobody else learns why.
+        """
+        entry = self.offers.get(name)
+        if entry is None or entry.state == "ended" or entry.batches:
+            return ""
+        return _NOTHING.format(self._number(name))
 
     def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
         """Freeze the rows of a further source; they are kept when this returns."""

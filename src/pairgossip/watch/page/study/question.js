@@ -75,6 +75,7 @@ export class QuestionPage {
     const said = phase === "ended" ? describeEnding(question) : `It ${toVerb(question)}.`;
     const parts = [phase === "ended" ? null : makeSteps(question), make("p", { text: said })];
     if (phase === "asked") parts.push(make("p", { class: "sub", text: describeYeses(yeses) }));
+    if (question.notice) parts.push(make("p", { class: "problem", text: question.notice }));
     if (isPending) {
       parts.push(make("p", { class: "decided", text: "What you decided waits for the peer." }));
     } else if (needsOperator) parts.push(makeButtons(question, this.look));
