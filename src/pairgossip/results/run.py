@@ -156,7 +156,7 @@ class Run(Result):
         metadata=per_node(
             "widening",
             learns_rows,
-            Fact("of it a factor for rows not seen", np.mean, places=(JSON, PAGE)),
+            Fact("factor in the sampling error for rows not seen", np.mean, places=(JSON, PAGE)),
         ),
     )
     """The factor in each sampling error that allows for rows that have not come around to the node
