@@ -73,7 +73,7 @@ def test_the_second_run_is_like_the_first_but_for_what_is_said() -> None:
         ({**LEARNED, "method": "sketch", "clock": "async"}, "has rounds and no clock: leave out "),
         ({**LEARNED, "method": "sketch", "iterations": "9"}, "ends by itself: leave out "),
         ({**LEARNED, "method": "sketch", "step": "0.1"}, "chooses its steps itself: leave out "),
-        ({"kernel": ""}, "Say what to average over pairs, such as kernel gini, or give a loss."),
+        ({"kernel": ""}, "Say what to average over pairs, such as kernel='gini', or give a loss."),
         ({"method-2": "averaging"}, "choose it for both runs or for neither."),
         ({"seed": ["1", "2"]}, "The setting 'seed' is given too often: give at most 1."),
         ({"column": ["x"] * 101}, "The setting 'column' is given too often: give at most 100."),
@@ -197,7 +197,7 @@ def test_a_slow_order_is_said_beside_the_run() -> None:
     with pytest.warns(SlowSchedule):
         run = one_run(kernel="gini", graph="star", method="sketch", schedule="ordered")
     assert run.remark.startswith("Ordered exchanges would be slower than random ones")
-    assert "Nodes average Bins(bins=16, range=None), off by" in run.remark
+    assert "Nodes average 48 numbers about their rows, off by" in run.remark
     assert run.title == "sketch (sync) on star"
 
 

@@ -21,6 +21,7 @@ from pairgossip.errors import InputError
 from pairgossip.faults.network import FaultyNetwork
 from pairgossip.inference.answer import Answer
 from pairgossip.kernels import Problem
+from pairgossip.text import format_count
 from pairgossip.theory import theory_curves
 from pairgossip.watch.simulation.again import Recipe
 from pairgossip.watch.simulation.node_curves import NodeCurves
@@ -360,4 +361,5 @@ def _describe_sketch(problem: Problem, exact: float) -> str:
     if problem.bracket is not None:
         low, high = problem.bracket
         sure = f"; the exact value lies for sure between {low:.6g} and {high:.6g}"
-    return f"Nodes average {problem.sketch_name}, {off}{sure}."
+    numbers = format_count(problem.components, "number")
+    return f"Nodes average {numbers} about their rows, {off}{sure}."

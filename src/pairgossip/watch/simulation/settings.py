@@ -253,7 +253,9 @@ def _check_statistic(kernel: str | None, loss: str | None, runs: list[RunChoice]
             "choose it for both runs or for neither."
         )
     if not kernel and not all(averaging):
-        raise InputError("Say what to average over pairs, such as kernel gini, or give a loss.")
+        raise InputError(
+            "Say what to average over pairs, such as {argument}, or give a loss.", "kernel", "gini"
+        )
 
 
 def _check_rounds(fields: Fields) -> None:
