@@ -205,7 +205,7 @@ def test_lines_of_csv_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     how: dict[str, Any] = {"columns": "x", "labels": "y", "cells": CELLS}
     for entry, sentence in (
         ("NA,1", f"column 'x' of {path} .line 62."),
-        ("1.5,1", f"leaves out values of column 'x' of {path} in line 62 of {path}"),
+        ("1.5,1", f"leaves out values of column 'x' in line 62 of {path}:"),
         ("abc,1", f"Column 'x' of {path}, line 62, is not a number: 'abc'"),
         ("0.5,", f"column 'y' of {path} .line 62."),
     ):

@@ -132,7 +132,8 @@ class Incoming:
         """Return a column's name in messages, as the beginning of a sentence."""
         if self.asked is None:
             return f"Column {at}"
-        return self.asked.source.owner(self.asked.places[at])
+        # Without the file, which stands beside the numbers of lines.
+        return Frame.owner(self.asked.source, self.asked.places[at])
 
     def pieces(self) -> Sequence[Callable[[], Iterator[Part]]]:
         """Return pieces of the rows, each of which can be read by itself."""
