@@ -32,6 +32,13 @@ def test_the_nearest_name_is_offered(typed: str, hint: str) -> None:
     assert str(error) == f"Unknown kernel '{typed}': {hint}"
 
 
+def test_a_name_far_off_is_not_offered() -> None:
+    names = ["breast-cancer-wisconsin", "digits", "engel", "wine"]
+    assert str(unknown_name("dataset", "iris", names)).endswith(
+        f"choose one of {', '.join(names)}."
+    )
+
+
 def test_one_word_of_a_name_offers_it_if_it_is_of_no_other() -> None:
     names = ["goodman-kruskal-gamma", "within-cluster-scatter", "between-cluster-scatter"]
     assert "did you mean 'goodman-kruskal-gamma'?" in str(unknown_name("kernel", "gamma", names))

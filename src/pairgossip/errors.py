@@ -11,6 +11,8 @@ from typing import Self
 from pairgossip.text import printable
 
 _PACKAGE = __name__.partition(".")[0]
+_CUTOFF = 0.65
+"""Least likeness of a name that is offered in place of a list: 'digits' is too far from 'iris'."""
 
 
 class Notice(Exception):
@@ -142,7 +144,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], owner: str = "") 
         in {other.replace("-", "") for other in getattr(entry, "also_called", ())}
     ]
     begun = [choice for choice in names if typed and choice.startswith(typed)]
-    near = called or begun or difflib.get_close_matches(typed, names, n=1, cutoff=0.6)
+    near = called or begun or difflib.get_close_matches(typed, names, n=1, cutoff=_CUTOFF)
     if not near:  # one word of a name, as long as it is of no other
         holding = [choice for choice in names if typed in choice.split("-")]
         near = holding if len(holding) == 1 else []
