@@ -56,6 +56,13 @@ def test_counts_are_a_histogram() -> None:
     assert one.rows == two.rows == by_class.rows == len(X)
 
 
+def test_the_positive_class_is_named_in_a_notebook_as_in_answers() -> None:
+    summary = pg.summarize(X, "auc", labels=LABEL > 0, cells=c.Even(-9, 9))
+    shown = summary._repr_html_()
+    assert "True" in shown and "0, 1" not in shown
+    assert summary.answer().positive == "True"
+
+
 @pytest.mark.parametrize(("kernel", "data", "labels"), KERNELS)
 @pytest.mark.parametrize("kind", ["v", "u"])
 def test_whole_numbers_give_what_exact_says(

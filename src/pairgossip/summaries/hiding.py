@@ -46,7 +46,11 @@ def list_facts(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "rows", f"{summary.rows:,}"
     yield "read first", summary.reading
     yield "cells", " x ".join(map(str, summary.cells))
-    for name in ("classes", "groups", "strata", "weights"):
+    if summary.classes is not None:  # their numbers stand for labels
+        yield "classes", str(len(summary.classes))
+    if summary.positive is not None:
+        yield "positive", summary.positive
+    for name in ("groups", "strata", "weights"):
         values = getattr(summary, name)
         if values is not None:
             shown = values if isinstance(values[0], str) else [f"{one:g}" for one in values]
