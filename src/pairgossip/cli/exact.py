@@ -258,7 +258,7 @@ def test_command(
 
         pairgossip dataset breast-cancer-wisconsin --out bcw
         pairgossip test bcw --kernel auc --column mitoses --label class
-        pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei,class
+        pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei --label class
         pairgossip dataset wine --out wine.csv
         pairgossip test wine.csv --kernel kendall-b --column alcohol,ash --by class
     """
