@@ -69,13 +69,14 @@ def list_notes(table: GroupTable) -> list[str]:
 def _describe_equality(test: Equality, groups: int) -> str:
     """Return the sentence of the joint test."""
     compared = len(test.groups)
-    which = "All groups" if compared == groups else f"The {compared} groups with an error"
+    which = "all groups" if compared == groups else f"the {compared} groups with an error"
     freedom = format_count(test.freedom, "degree")
     law = f"chi-square = {test.freedom * test.statistic:.2f} with {freedom} of freedom"
     if test.error_freedom < math.inf:
         law = f"F = {test.statistic:.2f} with {test.freedom} and {test.error_freedom:.1f} degrees"
         law += " of freedom"
-    return f"{which} equal: {law}, p {'' if test.p < _LEAST_P else '= '}{format_p(test.p)}."
+    p = f"p {'' if test.p < _LEAST_P else '= '}{format_p(test.p)}"
+    return f"Test that {which} are equal: {law}, {p}."
 
 
 def format_groups(table: GroupTable) -> str:
