@@ -104,11 +104,16 @@ def test_how_rows_are_chosen_and_a_bad_file_are_said(
     visit(page, served, **GINI, nodes="100")
     hint = page.locator("label.field", has=page.locator("#nodes")).locator(".hint")
     expect(hint).to_have_text("100 of 235 rows, evenly spaced")
+    large = tmp_path / "large.csv"
+    large.write_text("\n".join(["a", *map(str, range(1100))]))
+    page.set_input_files("#file", large)
+    expect(page.locator("#view")).to_contain_text("1,100 rows, uploaded.")
+    expect(page.locator("#nodes")).to_have_attribute("placeholder", "all 1,100")
     file = tmp_path / "bad.csv"
     file.write_text("a,b\n1\n")
     page.set_input_files("#file", file)
     expect(page.get_by_role("alert")).to_have_text(
-        "bad.csv, line 2, has 1 fields but the header has 2: make every row as long as the header."
+        "bad.csv, line 2, has 1 field but the header has 2: make every row as long as the header."
     )
 
 

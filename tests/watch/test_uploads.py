@@ -135,7 +135,7 @@ def test_files_with_types_that_are_refused(
     [
         (b"", "bad.csv is empty: it needs a header line and rows."),
         (b"a,b\n", "bad.csv has a header line only: it needs rows."),
-        (b"a,b\n1\n", "bad.csv, line 2, has 1 fields but the header has 2"),
+        (b"a,b\n1\n", "bad.csv, line 2, has 1 field but the header has 2"),
         (b"\xff\xfe\x00", "bad.csv is not UTF-8 text: save it as CSV in UTF-8."),
         (b"1,2\n3,4\n", "The first line of bad.csv looks like data: it must name the columns."),
         (b"a\n" + b"1\n" * 20_001, "bad.csv has more than 20,000 rows, and every row is a node"),

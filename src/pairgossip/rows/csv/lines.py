@@ -18,6 +18,7 @@ import numpy as np
 from pairgossip.arrays import FloatArray
 from pairgossip.errors import InputError
 from pairgossip.rows.columns import LARGEST_EXACT
+from pairgossip.text import format_count
 
 DELIMITERS = (",", ";", "\t")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
@@ -116,9 +117,10 @@ def parse_rows(
             after = line + reader.line_num
             if fields and fields != [""]:
                 if width not in (None, len(fields)):
+                    count = format_count(len(fields), "field")
                     raise InputError(
-                        f"{file}, line {start}, has {len(fields)} fields but the header has "
-                        f"{width}: make every row as long as the header."
+                        f"{file}, line {start}, has {count} but the header has {width}: make every "
+                        "row as long as the header."
                     )
                 yield after, Row([field.strip() for field in fields], start)
             start = after

@@ -1,6 +1,7 @@
 // The part of the form about data: which rows there are, and where.
 
 import { make } from "../common/elements.js";
+import { formatCount } from "../common/numbers.js";
 import { makeField, makePart, namePairs } from "./inputs.js";
 
 export function drawData(form) {
@@ -38,7 +39,7 @@ function drawSites(form, dataset) {
   if (!names.length) return null;
   const choices = names.map((name) => [
     name,
-    sites[name] ? `in column ${name}: ${sites[name]} sites` : `in column ${name}`,
+    sites[name] ? `in column ${name}: ${formatCount(sites[name])} sites` : `in column ${name}`,
   ]);
   const select = form.select("group-by", [["", "every row is a node"], ...choices], chosen);
   return makeField("rows of one site", select, aboutSites(form, dataset));
@@ -48,8 +49,8 @@ function aboutSites(form, dataset) {
   const count = dataset?.sites?.[form.fields["group-by"]];
   if (!count) return null;
   const part = tellPart(form, dataset);
-  const all = `${(dataset.made_up && form.fields.nodes) || dataset.rows} rows`;
-  const sites = `${part ? "up to " : ""}${count} sites`;
+  const all = `${formatCount((dataset.made_up && form.fields.nodes) || dataset.rows)} rows`;
+  const sites = `${part ? "up to " : ""}${formatCount(count)} sites`;
   return `${sites} hold ${part ?? all}; what rows of one site tell each other costs nothing`;
 }
 
@@ -57,7 +58,7 @@ function aboutSites(form, dataset) {
 function tellPart(form, dataset) {
   const nodes = Number(form.fields.nodes);
   const isPart = dataset && !dataset.made_up && nodes > 1 && nodes < dataset.rows;
-  return isPart ? `${nodes} of ${dataset.rows} rows` : null;
+  return isPart ? `${formatCount(nodes)} of ${formatCount(dataset.rows)} rows` : null;
 }
 
 function drawNodes(form, dataset) {
@@ -65,7 +66,7 @@ function drawNodes(form, dataset) {
     min: 2,
     max: form.choices.most_nodes,
     step: 1,
-    placeholder: dataset ? `all ${dataset.rows}` : "all rows",
+    placeholder: dataset ? `all ${formatCount(dataset.rows)}` : "all rows",
   });
   const part = tellPart(form, dataset);
   const hint = part && `${part}, evenly spaced`;

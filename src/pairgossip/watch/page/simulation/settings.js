@@ -281,7 +281,7 @@ export class Settings {
   keepTable(found, origin, file) {
     const columns = found.columns.map((column) => column.name);
     const numbers = Object.fromEntries(found.columns.map(({ name, numbers }) => [name, numbers]));
-    const description = `${found.rows} rows, ${origin}.`;
+    const description = `${found.rows.toLocaleString("en-US")} rows, ${origin}.`;
     this.uploads.set(found.id, { ...found, columns, numbers, description, file });
   }
 
