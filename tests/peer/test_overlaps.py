@@ -227,6 +227,25 @@ def test_whole_lines_find_rows_that_columns_cannot(data: Path) -> None:
     assert count(Snapshot(elsewhere, {"age": ages(3)}, lines=[Entries.of(lines[500:900])])) == []
 
 
+@pytest.mark.parametrize("grades", [2, 6])
+def test_a_copy_of_lines_that_repeat_is_recognized(data: Path, grades: int) -> None:
+    """With few grades in each column many lines are equal, and no name tells rows apart."""
+    old, new = (
+        np.random.default_rng(k).integers(0, grades, (3, 250)).astype(float) for k in (1, 2)
+    )
+    elsewhere = data.with_name("b.csv")
+
+    def read(place: Path, columns: FloatArray) -> Snapshot:
+        lines = list(map(Entries, columns))
+        return Snapshot(place, {"grade": columns[0]}, {"died": columns[1] % 2}, lines=lines)
+
+    note(read(data, old))
+    is_known = grades > 2  # of two grades there are eight different lines, whose counts say little
+    assert count(read(elsewhere, old)) == [250] * is_known
+    assert count(read(elsewhere, old[:, ::-1])) == [250] * is_known
+    assert count(read(elsewhere, new)) == count(read(elsewhere, old[:, 1:])) == []
+
+
 @pytest.mark.parametrize("kinds", [3, 200, 20_000, 10**7])
 def test_lines_of_other_people_are_not_refused(data: Path, kinds: int) -> None:
     """This holds however often two people have the same line."""

@@ -13,9 +13,11 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from pairgossip.arrays import FloatArray, IntArray, distinct
 from pairgossip.kernels import as_kernel
@@ -35,7 +37,7 @@ with five rows or more, is left out, as it says little about a row."""
 _CROWD = 3.0
 """Largest number of rows with a row's value by chance; with more, a column has no names."""
 _VARIED = 10
-"""Least number of distinct values of a column whose counts of values recognize it."""
+"""Least number of distinct values, or lines, whose counts recognize a copy of them all."""
 _DEVIATIONS = 3.0
 """Number of standard deviations above which equal values are not due to chance."""
 
@@ -104,11 +106,7 @@ def name_column(secret: bytes, column: Entries) -> NamedColumn:
     size, every = len(column), column.count_digits()
     codes = np.flatnonzero(every > 0)
     counts = every[codes]
-    whole = ""
-    if len(codes) >= _VARIED:
-        keyed = hashlib.blake2b(codes.astype("<i8", copy=False).data, key=secret, digest_size=16)
-        keyed.update(counts.astype("<i8", copy=False).data)
-        whole = keyed.hexdigest()
+    whole = _name_whole(secret, codes.astype("<i8", copy=False), counts)
     is_heap = (counts > max(4.0, _HEAP * math.sqrt(size))) | (codes == 0)
     if is_heap.any():
         every[codes[is_heap]] = 0
@@ -124,6 +122,8 @@ def name_column(secret: bytes, column: Entries) -> NamedColumn:
 def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
     """Return names of whole lines of a file, for rows that no single column distinguishes.
 
+    Where too many lines are equal to distinguish rows, a copy of them all is still recognized.
+
     The number of pairs of equal lines, plus three, bounds the probability that the lines of two
     people are equal: without such pairs, the bound holds with 95 % confidence.
     """
@@ -132,10 +132,20 @@ def name_lines(secret: bytes, columns: Sequence[Entries]) -> NamedColumn:
         return _unnamed(0)
     names, counts = _count_names(name_rows(secret, columns))
     chance = min(1.0, (_equal_pairs(counts) + 3.0) / max(size * (size - 1) / 2, 1.0))
+    whole = _name_whole(secret, names.astype("<u8", copy=False), counts)
     if size * chance > _CROWD:
-        return _unnamed(size)
-    kept = ColumnNames(size, chance, _pack_names(names))
+        return _unnamed(size, whole)
+    kept = ColumnNames(size, chance, _pack_names(names), whole)
     return NamedColumn(kept, names, counts, size)
+
+
+def _name_whole(secret: bytes, values: NDArray[Any], counts: IntArray) -> str:
+    """Return a name of all values with their counts; "" if these are too few to recognize rows."""
+    if len(values) < _VARIED:
+        return ""
+    keyed = hashlib.blake2b(values.data, key=secret, digest_size=16)
+    keyed.update(counts.astype("<i8").data)
+    return keyed.hexdigest()
 
 
 def _count_names(names: Words) -> tuple[Words, IntArray]:
