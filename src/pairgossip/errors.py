@@ -11,7 +11,7 @@ from typing import Self
 from pairgossip.text import printable
 
 _PACKAGE = __name__.partition(".")[0]
-_CUTOFF = 0.65
+_CUTOFF = 0.61
 """Least likeness of a name that is offered in place of a list: 'digits' is too far from 'iris'."""
 
 
