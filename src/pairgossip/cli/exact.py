@@ -248,8 +248,9 @@ def test_command(
     its own error: with few rows, p is counted over all their orders.
 
     The first example asks whether a column separates two classes better than a coin (an AUC of
-    0.5), and the second whether one column does so better than another. This is DeLong's paired
-    test; it compares two models whose scores of the same rows are two columns. Rank tests, such as
+    0.5). With --kernel auc-difference and two columns, such as --column mitoses,bare_nuclei, it
+    asks whether one column does so better than the other. This is DeLong's paired test; it compares
+    two models whose scores of the same rows are two columns. Rank tests, such as
     mann-whitney and spearman, and distance-correlation are kernels here too: `pairgossip kernels`
     lists all. With distance-correlation, energy-distance and mmd the standard error is the spread
     over permutations of the rows, and says nothing about the interval.
@@ -258,7 +259,6 @@ def test_command(
 
         pairgossip dataset breast-cancer-wisconsin --out bcw
         pairgossip test bcw --kernel auc --column mitoses --label class
-        pairgossip test bcw --kernel auc-difference --column mitoses,bare_nuclei --label class
         pairgossip dataset wine --out wine.csv
         pairgossip test wine.csv --kernel kendall-b --column alcohol,ash --by class
     """
