@@ -107,7 +107,6 @@ class Peer:
         fresh: bool = False,
         expires: float = _WEEK,
         corrects: int | None = None,
-        repeats: int | None = None,
         visible: bool = False,
         rows_travel: bool = False,
     ) -> Asked:
@@ -123,9 +122,6 @@ class Peer:
             The number of seconds for which the question stays open.
         corrects
             The number of a question whose data were corrected since.
-        repeats
-            The number of an unfinished question of the same text, whose numbers all members send
-            once more.
         visible
             Accept that others can compute totals of this peer's rows by subtracting tables.
         rows_travel
@@ -142,9 +138,8 @@ class Peer:
                 f"expires is {expires}: give the seconds until the question expires, within a year."
             )
         corrected = None if corrects is None else self._study.question(corrects).name
-        repeated = None if repeats is None else self._study.find_unfinished(repeats)
         until = int(time.time() + expires)
-        reply = self._send(Ask(text, until, fresh, corrected, repeated, visible))
+        reply = self._send(Ask(text, until, fresh, corrected, visible))
         assert reply.number is not None
         return Asked(self._study, reply.number)
 

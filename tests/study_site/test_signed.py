@@ -87,11 +87,28 @@ def replace_asked(signed: SignedResult, **parts: Any) -> SignedResult:
     return msgspec.structs.replace(signed, asked=msgspec.structs.replace(signed.asked, **parts))
 
 
-def other_question(signed: SignedResult) -> SignedResult:
+def fields_of(signed: SignedResult) -> list[Any]:
     assert signed.asked is not None
-    fields = msgspec.msgpack.decode(base64.b64decode(signed.asked.question))
-    fields[2] += 1  # its number
+    return list(msgspec.msgpack.decode(base64.b64decode(signed.asked.question)))
+
+
+def with_fields(signed: SignedResult, fields: list[Any]) -> SignedResult:
     return replace_asked(signed, question=base64.b64encode(msgspec.msgpack.encode(fields)).decode())
+
+
+def other_question(signed: SignedResult) -> SignedResult:
+    fields = fields_of(signed)
+    fields[2] += 1  # its number
+    return with_fields(signed, fields)
+
+
+def strange_correction(earlier: object) -> Callable[[SignedResult], SignedResult]:
+    def change(signed: SignedResult) -> SignedResult:
+        fields = fields_of(signed)
+        fields[-3] = earlier
+        return with_fields(signed, fields)
+
+    return change
 
 
 def fewer_members(signed: SignedResult) -> SignedResult:
@@ -108,6 +125,11 @@ def fewer_members(signed: SignedResult) -> SignedResult:
         (fewer_members, "another list of members"),
         (lambda one: replace_asked(one, question="AAAA"), "cannot be read"),
         (lambda one: replace_asked(one, members="!"), "cannot be read"),
+        (lambda one: with_fields(one, fields_of(one)[:4] + fields_of(one)[-2:]), "cannot be read"),
+        (strange_correction("text"), "cannot be read"),
+        (strange_correction(10**13), "cannot be read"),
+        (strange_correction(b"short"), "cannot be read"),
+        (strange_correction(bytes(32)), "another question"),
         (lambda one: msgspec.structs.replace(one, asked=None), "of a study and of a run"),
         (lambda one: msgspec.structs.replace(one, version=2), "of a study and of a run"),
         (lambda one: msgspec.structs.replace(one, round=1), "is not of this result"),

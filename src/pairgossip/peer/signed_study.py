@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pairgossip.peer.sums.results import Result
 
 _RECORD, _LIST = b"pairgossip study record 1\x00", b"pairgossip study list 1\x00"
-
-
+_FIELDS, _DIGEST_SIZE = 11, 32
+"""Number of fields of a question, and of bytes of a digest in one."""
 SHORT_NAME = 12
 """Number of digits by which people call a question."""
 
@@ -50,9 +50,9 @@ class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bytes(self._fields()[1])
 
     def describe_relations(self) -> list[tuple[str, str]]:
-        """Name the earlier questions whose data this one corrects, or whose numbers it repeats."""
-        names = zip(("repeats", "corrects"), self._fields()[-4:-2], strict=True)
-        return [(how, f"question {bytes(name).hex()[:SHORT_NAME]}") for how, name in names if name]
+        """Name the earlier question whose data this one corrects, as its asker says."""
+        earlier = self._fields()[-3]
+        return [] if earlier is None else [("corrects", f"question {earlier.hex()[:SHORT_NAME]}")]
 
     def _fields(self) -> Sequence[Any]:
         return _decode(self.question)
@@ -67,7 +67,9 @@ def check_asked(asked: AskedIn, result: Result) -> str | None:
     """Describe what is wrong with the question of a result; return None if nothing is."""
     try:
         question, cards = _decode(asked.question), asked.cards()
-        (_, members, _, text), (asker, signature) = question[:4], question[-2:]
+        (kind, members, _, text), (asker, signature) = question[:4], question[-2:]
+        if (kind, len(question)) != ("question", _FIELDS) or not _is_relation(question[-3]):
+            return "its question cannot be read"
         if members != hashlib.sha256(_LIST + _content(asked.members)).digest():
             return "its question was asked of another list of members"
         if text != result.specification:
@@ -83,6 +85,10 @@ def check_asked(asked: AskedIn, result: Result) -> str | None:
     except (ValueError, TypeError, LookupError, AttributeError, InputError, msgspec.MsgspecError):
         return "its question cannot be read"
     return None
+
+
+def _is_relation(field: object) -> bool:
+    return field is None or (isinstance(field, bytes) and len(field) == _DIGEST_SIZE)
 
 
 def statement_payload(

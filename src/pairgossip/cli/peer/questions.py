@@ -36,7 +36,6 @@ def ask_command(
     fresh: Flag = False,
     expires: str = "7d",
     corrects: str | None = None,
-    repeats: str | None = None,
     visible: Flag = False,
     wait: Flag = False,
     yes: Flag = False,
@@ -66,9 +65,6 @@ def ask_command(
         For how long the question stays open, as in 7d, 12h or 30m.
     corrects
         The number or name of a question whose data were corrected since: results show the relation.
-    repeats
-        The number or name of an unfinished question of the same text: every member sends the very
-        same numbers once more. Rows that it has counted can be counted in no other way.
     visible
         Accept that others can compute class totals of this peer's rows by subtracting tables.
     wait
@@ -82,14 +78,13 @@ def ask_command(
     study = read_study(home)
     text = read_question_text(spec)
     corrected = None if corrects is None else study.question(corrects).name
-    repeated = None if repeats is None else study.find_unfinished(repeats)
     until = int(time.time()) + read_duration(expires)
     if study.signed_list() is None:
         raise InputError(
             "This peer is in no study yet: all members must join all others, and run (peer status)."
         )
     _confirm_rows(text, yes=yes)
-    reply = send_request(study, Ask(text, until, fresh, corrected, repeated, visible))
+    reply = send_request(study, Ask(text, until, fresh, corrected, visible))
     if reply is None or reply.number is None:
         return EXIT_FAILED if wait else 0
     name = study.question(reply.number).name[:12]
@@ -116,7 +111,14 @@ def _await(study: StudyReading, number: int) -> int:
     """Wait until a question is over for good, or the peer that asks it does not run any more."""
     from pairgossip.study.service.reading import may_go_on
 
-    if may_go_on(question := study.wait(number)):
+    try:
+        question = study.wait(number)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"Interrupted, but question {number} goes on: peer questions {number} says how far it "
+            f"is, and peer withdraw {number} ends it."
+        ) from None
+    if may_go_on(question):
         tell(f"The peer was stopped: question {number} goes on once it runs again (peer run).")
         return EXIT_FAILED
     tell(f"Question {number}: {_state(question)}.")

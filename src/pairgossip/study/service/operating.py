@@ -85,8 +85,7 @@ class Operator:
         """Ask a question, and note in the same transaction that this request has become one."""
         if key in self._asked:  # the peer was killed before it answered
             return self._reply("Asked question {}.", self._asked[key])
-        repeats = None if request.repeats is None else bytes.fromhex(request.repeats)
-        draft = self._draft(request.text, is_fresh=request.is_fresh, repeats=repeats)
+        draft = self._draft(request.text, is_fresh=request.is_fresh)
         self._refuse_rival(draft)
         self._check_words(draft, request.words)
         name, actions = self._study.ask(
@@ -95,7 +94,6 @@ class Operator:
             request.expires,
             reads=draft.reads,
             adds=draft.adds,
-            repeats=repeats,
             corrects=None if request.corrects is None else bytes.fromhex(request.corrects),
             note_visible=self._site.accept_visible if request.is_visible else None,
         )
@@ -105,14 +103,12 @@ class Operator:
         how = "" if draft.adds else ", which tables of before can answer"
         return self._reply(f"Asked question {{}}{how}.", name, self._site.say_if_nothing(name))
 
-    def _draft(self, text: str, *, is_fresh: bool, repeats: bytes | None = None) -> Question:
+    def _draft(self, text: str, *, is_fresh: bool) -> Question:
         """Return a text as the question that it would be, except for its number and its end."""
         here = self._study.members
         if here is None:
             raise InputError("No list of members is signed by all yet: nobody can be asked.")
         whole = fill_in(text, rule_of(here))
-        # Rows whose numbers are sent once more were added to no table yet.
-        is_fresh = is_fresh or repeats is not None
         reads, adds = self._site.choose_reads(whole, here.ids, is_fresh=is_fresh)
         return Question(
             member=self._site.identity.id,
@@ -122,7 +118,6 @@ class Operator:
             expires=0,
             reads=reads,
             adds=adds,
-            repeats=repeats,
         )
 
     def _describe(self, draft: Question) -> Reply:

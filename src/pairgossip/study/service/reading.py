@@ -111,31 +111,22 @@ class StudyReading:
         return False
 
     def relations(self, which: int | str) -> list[tuple[str, str]]:
-        """Return the questions that one corrects or repeats, and those that do so for it."""
-        question = self.question(which)
-        earlier = (("repeats", question.repeats), ("corrects", question.corrects))
-        before = [(how, f"question {number}") for how, number in earlier if number is not None]
+        """Return the question that one corrects, and those that correct it."""
+        earlier = self.question(which).corrects
+        before = [] if earlier is None else [("corrects", f"question {earlier}")]
         return [*before, *self.later(which)]
 
     def later(self, which: int | str) -> list[tuple[str, str]]:
-        """Return the questions that correct or repeat one, as far as this peer knows them."""
+        """Return the answered questions that correct one, as far as this peer knows them.
+
+        Anybody can ask one that claims to; what no member has answered does not count.
+        """
         number = self.question(which).number
         return [
-            (how, f"question {one.number} ({one.name[:SHORT_NAME]})")
+            ("corrected by", f"question {one.number} ({one.name[:SHORT_NAME]}) of {one.asked_by}")
             for one in self.questions()
-            for how, earlier in (("repeated by", one.repeats), ("corrected by", one.corrects))
-            if earlier == number
+            if one.corrects == number and one.is_done
         ]
-
-    def find_unfinished(self, which: int | str) -> str:
-        """Return the name of a question that can be repeated; raise `InputError` if it cannot."""
-        question = self.question(which)
-        if question.is_done or not question.is_disclosed or question.travels:
-            raise InputError(
-                f"Question {question.number} cannot be repeated, as it is not unfinished: "
-                f"{explain(question)}. Ask a new question."
-            )
-        return question.name
 
     def wait(self, which: int | str, seconds: float | None = None) -> QuestionStatus:
         """Return a question once it has ended for good, or as it is when the time is up.

@@ -44,7 +44,7 @@ _OVER = ("done", "ended")
 """Phases after which nothing more happens."""
 _SETTLED = (
     *("asked_by", "is_own", "text", "title"),
-    *("expires", "reads", "adds", "corrects", "repeats", "travels"),
+    *("expires", "reads", "adds", "corrects", "travels"),
 )
 """The parts of a question that never change."""
 _LONGEST = 2_000
@@ -240,7 +240,6 @@ class StudyReporter:
             "adds": question.adds,
             "travels": rows_travel(question.text),
             "corrects": next(self._numbers([question.corrects]), None),
-            "repeats": next(self._numbers([question.repeats]), None),
         }
 
     def _say_what_leaves(

@@ -84,8 +84,6 @@ class Ask(_Request, frozen=True, tag="ask"):
     """Whether rows are counted even if earlier tables can answer."""
     corrects: str | None = None
     """The name of a question whose data were corrected since."""
-    repeats: str | None = None
-    """The name of an unfinished question whose numbers are sent once more."""
     is_visible: bool = False
     """Whether the asker accepts that others can compute totals of its rows by differences."""
     words: str | None = None

@@ -214,8 +214,6 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     adds: bool = True
     corrects: int | None = None
     """The number of a question whose data were corrected since."""
-    repeats: int | None = None
-    """The number of an unfinished question whose numbers are sent once more."""
     travels: bool = False
     """Whether rows leave as they are, and each member has its own estimate."""
     own: OwnEstimate | None = None

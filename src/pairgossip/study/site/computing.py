@@ -112,21 +112,17 @@ class _Keeper:
     covered: Covered
 
     def keep_words(self, public: bytes, compute: Callable[[], Words]) -> Words:
-        """Return the words for a question of a round: the kept ones, or new ones.
-
-        A question that is repeated goes on with new words after its kept ones: no round has two.
-        """
+        """Return the words for a question of a round: the kept ones, or new ones."""
         offers, key = self.computing.offers, public.hex()
         entry = offers.find(self.name)
-        owner = entry.repeats or self.name
-        earlier = offers.vector(owner, key)
+        earlier = offers.vector(entry.repeats or self.name, key)
         if earlier is not None:
             return np.frombuffer(earlier, "<u8").astype(np.uint64)
-        if entry.repeats is not None and entry.shown < len(offers.vectors(owner)):
+        if entry.repeats is not None:
             raise InputError("The question that is repeated has asked for other numbers.")
         tell_releases(offers, entry)
         words = compute()
-        offers.put_vector(owner, key, words.astype("<u8").tobytes())
+        offers.put_vector(self.name, key, words.astype("<u8").tobytes())
         return words
 
     def keep_result(self, result: Result, table: bytes | None) -> None:

@@ -33,12 +33,8 @@ export function describeState(question) {
 }
 
 // Who has asked, and for which earlier question.
-export function describeOrigin({ asked_by: asker, corrects, repeats }) {
-  return [
-    `asked by ${asker}`,
-    corrects ? `corrects question ${corrects}` : "",
-    repeats ? `repeats question ${repeats}` : "",
-  ].filter(Boolean);
+export function describeOrigin({ asked_by: asker, corrects }) {
+  return [`asked by ${asker}`, ...(corrects ? [`corrects question ${corrects}`] : [])];
 }
 
 export function formatDate(seconds) {
