@@ -103,6 +103,29 @@ def test_what_was_computed_is_drawn(
     )
 
 
+@pytest.mark.parametrize("module", ["cyclopts", "pairgossip.cli.watch"])
+def test_no_traceback_is_shown_while_the_program_loads(module: str) -> None:
+    script = """
+import os, signal, sys
+
+class Stopper:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Stopper())
+from pairgossip.cli import main
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, module],
+        capture_output=True,
+        text=True,
+        preexec_fn=take_signals,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def stop(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 

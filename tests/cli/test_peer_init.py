@@ -49,6 +49,22 @@ def test_what_is_for_a_study_is_refused_beside_a_specification(
     assert not (files / "cid").exists() and not (files / "ann").exists()
 
 
+@pytest.mark.parametrize("is_study", [False, True])
+def test_a_folder_that_is_there_after_ctrl_c_is_named(
+    cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, is_study: bool
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    last = "studies.tell_made" if is_study else "init._tell_made"
+    monkeypatch.setattr(f"pairgossip.cli.peer.{last}", stop)
+    (files / "rows.csv").write_text("income\n" + "".join(f"{k}\n" for k in range(20)))
+    answer = cli(*INIT[: 4 if is_study else 6], "--name", "ann", "--yes")
+    assert answer.code == 130
+    assert "Interrupted, but ann is there, and whole. Next: pairgossip peer inv" in answer.err
+    assert (files / "ann" / "key.pem").exists()
+
+
 @pytest.mark.parametrize("typed", ["y\n", "n\n", ""])
 def test_an_operator_is_told_what_leaves_and_asked(
     cli: CommandLine, files: Path, monkeypatch: pytest.MonkeyPatch, typed: str

@@ -294,6 +294,28 @@ def test_nobody_is_told_that_a_stopped_peer_has_answered(
     assert len(waiting(ann)) == 2
 
 
+def test_what_goes_on_after_ctrl_c_is_named(
+    ann: Site, bob: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    sign_list(ann, bob)
+    note(ann, QUESTION)
+    (tmp_path / "auc.toml").write_text(SPEC)
+    asked = "ask", str(tmp_path / "auc.toml"), "--wait"
+    monkeypatch.setattr(reading_module.StudyReading, "is_running", True)
+    monkeypatch.setattr(Requests, "wait", stop)
+    code, out, err = ann.attempt(*asked)
+    assert (code, out) == (130, "") and "the peer does what it was asked for" in err
+    reply = Reply("Asked question 1.", number=1)
+    monkeypatch.setattr(questions_module, "send_request", lambda study, request: reply)
+    monkeypatch.setattr(reading_module.StudyReading, "wait", stop)
+    code, out, err = ann.attempt(*asked)
+    assert (code, out) == (130, "1\n")
+    assert "but question 1 goes on" in err and "peer withdraw 1 ends it" in " ".join(err.split())
+
+
 def test_nobody_waits_for_a_peer_that_was_stopped_meanwhile(
     ann: Site, bob: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

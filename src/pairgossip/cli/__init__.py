@@ -7,40 +7,48 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from cyclopts import App, CycloptsError, Parameter
+try:
+    from cyclopts import App, CycloptsError, Parameter
 
-from pairgossip import __version__
-from pairgossip.checks import choice
-from pairgossip.cli.console import (
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    EXIT_WRONG_INPUT,
-    output,
-    refusal,
-    silence_output,
-    tell,
-    with_options,
-)
-from pairgossip.cli.demo import demo_command
-from pairgossip.cli.doctor import doctor_command
-from pairgossip.cli.estimate import estimate_command
-from pairgossip.cli.exact import exact_command, test_command
-from pairgossip.cli.graph import graph_command
-from pairgossip.cli.listing import dataset_command, kernels_command, losses_command, methods_command
-from pairgossip.cli.options import Flag
-from pairgossip.cli.paper import errata_command, reproduce_command
-from pairgossip.cli.peer import peer_app, verify_command
-from pairgossip.cli.plan import plan_command
-from pairgossip.cli.relay import relay_app
-from pairgossip.cli.saved import plot_command, score_command
-from pairgossip.cli.summaries.answer import answer_command
-from pairgossip.cli.summaries.summarize import summarize_command
-from pairgossip.cli.swarm import swarm_app
-from pairgossip.cli.train import train_command
-from pairgossip.cli.validate import validate_command
-from pairgossip.cli.watch import watch_command
-from pairgossip.errors import InputError, MissingExtra, PairgossipError
-from pairgossip.text import format_bytes
+    from pairgossip import __version__
+    from pairgossip.checks import choice
+    from pairgossip.cli.console import (
+        EXIT_FAILED,
+        EXIT_INTERRUPTED,
+        EXIT_WRONG_INPUT,
+        output,
+        refusal,
+        silence_output,
+        tell,
+        with_options,
+    )
+    from pairgossip.cli.demo import demo_command
+    from pairgossip.cli.doctor import doctor_command
+    from pairgossip.cli.estimate import estimate_command
+    from pairgossip.cli.exact import exact_command, test_command
+    from pairgossip.cli.graph import graph_command
+    from pairgossip.cli.listing import (
+        dataset_command,
+        kernels_command,
+        losses_command,
+        methods_command,
+    )
+    from pairgossip.cli.options import Flag
+    from pairgossip.cli.paper import errata_command, reproduce_command
+    from pairgossip.cli.peer import peer_app, verify_command
+    from pairgossip.cli.plan import plan_command
+    from pairgossip.cli.relay import relay_app
+    from pairgossip.cli.saved import plot_command, score_command
+    from pairgossip.cli.summaries.answer import answer_command
+    from pairgossip.cli.summaries.summarize import summarize_command
+    from pairgossip.cli.swarm import swarm_app
+    from pairgossip.cli.train import train_command
+    from pairgossip.cli.validate import validate_command
+    from pairgossip.cli.watch import watch_command
+    from pairgossip.errors import InputError, MissingExtra, PairgossipError
+    from pairgossip.text import format_bytes
+except KeyboardInterrupt:  # before `main` can take it
+    raise SystemExit(130) from None
 
 _SHELLS = ("bash", "fish", "zsh")
 _WITHOUT_WORK = {"-h", "--help", "--version"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -222,17 +223,31 @@ def _make_peer(
     from pairgossip.peer.storage.home import create_home
 
     leaves: list[str] = []
-    made = create_home(
-        home,
-        name,
-        spec,
-        data,
-        ledger=privacy.ledger,
-        budget=privacy.budget,
-        confirm=leaves.extend if yes else confirm_all("Make this peer?", "Nothing was made."),
-        **{key: value for key, value in settings.items() if value is not None},
-    )
-    _tell_made(made, leaves)
+    with _say_if_made(home):
+        made = create_home(
+            home,
+            name,
+            spec,
+            data,
+            ledger=privacy.ledger,
+            budget=privacy.budget,
+            confirm=leaves.extend if yes else confirm_all("Make this peer?", "Nothing was made."),
+            **{key: value for key, value in settings.items() if value is not None},
+        )
+        _tell_made(made, leaves)
+
+
+@contextlib.contextmanager
+def _say_if_made(home: Path) -> Iterator[None]:
+    """Say after Ctrl-C that the folder is there: it appears as a whole, or not at all."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (home / "peer.toml").exists():
+            raise
+        raise KeyboardInterrupt(
+            f"Interrupted, but {home} is there, and whole. Next: pairgossip peer invite."
+        ) from None
 
 
 def _refuse_of_networks(register: RegisterOptions, privacy: LedgerOptions) -> None:
@@ -260,17 +275,19 @@ def _make_member(
     if name is None:
         raise InputError("The peer needs a name that others call it by: give --name.")
     settings = {key: value for key, value in more.items() if value is not None}
-    made = create_study(
-        home or named_home() or Path(name),
-        name,
-        source,
-        old=old,
-        confirm=confirm_all("Make this peer?", "Nothing was made.", yes=yes),
-        **(settings if old is None else _add_old(settings, old)),
-    )
-    if old is not None:
-        _tell_taken(made, old)
-    tell_made(made)
+    home = home or named_home() or Path(name)
+    with _say_if_made(home):
+        made = create_study(
+            home,
+            name,
+            source,
+            old=old,
+            confirm=confirm_all("Make this peer?", "Nothing was made.", yes=yes),
+            **(settings if old is None else _add_old(settings, old)),
+        )
+        if old is not None:
+            _tell_taken(made, old)
+        tell_made(made)
 
 
 def _add_old(settings: dict[str, Any], old: OldFolder) -> dict[str, Any]:

@@ -46,7 +46,10 @@ def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
     if not study.is_running:
         tell("This peer does not run: that is done as soon as it is started with peer run.")
         return None
-    reply = study.requests.wait(key, _PATIENCE)
+    try:
+        reply = study.requests.wait(key, _PATIENCE)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Interrupted, but the peer does what it was asked for.") from None
     if reply is None:
         tell("The peer has not come to it yet: it stays asked for.")
         return None
