@@ -117,6 +117,10 @@ def test_an_expired_question_ends() -> None:
     nodes[0].do(nodes[0].study.tick(100))
     exchange(nodes)
     assert {node.study.archived[name].kind for node in nodes} == {"expired"}
+    assert {node.study.archived[name].because for node in nodes} == {
+        "It was open until 1970-01-01 00:01 UTC, and not begun when the clock of "
+        f"'{nodes[0].card.name}' said 1970-01-01 00:01 UTC."
+    }
 
 
 def test_a_restored_backup_adopts_what_it_forgot_and_cannot_contribute() -> None:

@@ -10,6 +10,7 @@ start grow with the number of questions, except by those lines.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 
 from pairgossip.errors import InputError
@@ -168,9 +169,20 @@ class Study:
         late = [run for run in self._runs.values() if self._is_late(run, now)]
         actions: list[Action] = []
         for run in late:
-            actions += run.end("expired", "It was not begun in time.")
+            actions += run.end("expired", self._describe_expiry(run, now))
         names = [*(run.name for run in late), *sorted(self._questions.reserved)]
         return actions + self._questions.go_on(names, now) if names else []
+
+    def _describe_expiry(self, run: Run, now: int) -> str:
+        """Say by whose clock a question has expired: others see if that clock is wrong."""
+        due, there = (
+            datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+            for seconds in (run.question.expires, now)
+        )
+        return (
+            f"It was open until {due:%Y-%m-%d %H:%M} UTC, and not begun when the clock of "
+            f"'{self._lists.card.name}' said {there:%Y-%m-%d %H:%M} UTC."
+        )
 
     def _is_late(self, run: Run, now: int) -> bool:
         own = run.question.member == self._desk.me
