@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import threading
 import time
@@ -35,7 +36,7 @@ from pairgossip.study.service import reporter, service
 from pairgossip.study.service.asking import fill_in, read_question_text
 from pairgossip.study.service.assembly import StudyParts
 from pairgossip.study.service.invitations import as_member
-from pairgossip.study.service.links import Links
+from pairgossip.study.service.links import Certificates, Links
 from pairgossip.study.service.membership import find_card, invite_card
 from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reading import StudyReading
@@ -771,6 +772,39 @@ def test_members_rules_decide_on_the_least_cell(tmp_path: Path) -> None:
     spec.write_text(f"{SPEC}[algorithm]\nleast_cell = 4\n")
     with pytest.raises(InputError, match=r"algorithm\.least_cell is 4, and the members of this"):
         fill_in(read_question_text(spec), 5)
+
+
+def test_one_sentence_says_that_a_clock_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both times are in it, and it stays the same, since it is logged whenever it changes."""
+
+    def make(name: str) -> Card:
+        (tmp_path / name).mkdir()
+        one = create_identity(tmp_path / name, name)
+        return Card(one.id, one.name, one.certificate, free_address())
+
+    place = free_address()
+    home = create_study(tmp_path / "a", "a", write_rows(tmp_path / "a.csv", 1), place)
+    ann, bob = make("ann"), as_member(make("bob"))
+    ahead = datetime.timedelta(days=-900)
+    monkeypatch.setattr("pairgossip.peer.identity.certificates._CLOCK_SKEW", ahead)
+    cleo, dora = as_member(make("cleo")), as_member(make("dora"))
+    time_ = r"20\d\d-\d\d-\d\d \d\d:\d\d UTC"
+    both = Certificates(home, ann)
+    (said,) = both.problems([bob, cleo, dora])
+    assert re.match(
+        rf"The certificates of 'cleo' and 'dora' are valid from {time_} or before, and this "
+        rf"machine's clock says {time_}: set the clock of this machine, or theirs",
+        said,
+    )
+    (one,) = Certificates(home, ann).problems([bob, cleo])
+    assert one.startswith("The certificate of 'cleo' is valid from 20")
+    (own,) = Certificates(home, make("eve")).problems([bob, cleo, dora])
+    assert own.startswith("This peer's own certificate is valid from 20")
+    monkeypatch.setattr(links_module, "describe_early", lambda *_: "another")
+    assert list(both.problems([bob, cleo, dora])) == [said]
+    assert list(both.problems([bob, dora])) == ["another"]
 
 
 def test_the_certificate_of_a_relay_is_named_when_it_expires(

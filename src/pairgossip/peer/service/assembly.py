@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import msgspec
 
 from pairgossip.errors import InputError
-from pairgossip.peer.identity.certificates import expiry, is_early, is_expired, start
+from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
+from pairgossip.peer.identity.early import describe_early, describe_own_early
 from pairgossip.peer.identity.identity import Identity, load_identity
 from pairgossip.peer.identity.members import Members, PeerContext, make_context
 from pairgossip.peer.protocol.state import State
@@ -175,12 +176,7 @@ def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -
         early[_MOST_EARLY:] = [Problem(rest, ("more early certificates",))]
     own = context.identity.certificate
     if is_early(own):
-        sentence = (
-            f"This peer's own certificate is valid from {start(own):%Y-%m-%d %H:%M} UTC, and this "
-            f"machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine. "
-            "Nothing is lost, and the peer goes on by itself once the clock is right."
-        )
-        early.insert(0, Problem(sentence, ("own early certificate",)))
+        early.insert(0, Problem(describe_own_early(own, _now()), ("own early certificate",)))
     return early + [
         Problem(
             f"The certificate of '{one.name}' expired on {expiry(one.certificate):%Y-%m-%d}, and "
@@ -193,13 +189,7 @@ def untimely_certificates(context: PeerContext, evicted: Collection[str] = ()) -
 
 
 def _early(name: str, certificate: str) -> Problem:
-    return Problem(
-        f"The certificate of '{name}' is valid from {start(certificate):%Y-%m-%d %H:%M} UTC, and "
-        f"this machine's clock says {_now():%Y-%m-%d %H:%M} UTC: set the clock of this machine, or "
-        f"of '{name}', whichever is off. Nothing is lost, and the two connect by themselves once "
-        "the certificate is valid.",
-        ("early certificate", name),
-    )
+    return Problem(describe_early([name], [certificate], _now()), ("early certificate", name))
 
 
 def _now() -> datetime.datetime:

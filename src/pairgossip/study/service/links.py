@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from pairgossip.peer.identity.certificates import expiry, is_early, is_expired
+from pairgossip.peer.identity.early import describe_early, describe_own_early
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.identity.relays import read_relay_certificate
 from pairgossip.peer.links.addresses import NameLookup, host_name
@@ -72,6 +73,8 @@ class Certificates:
         self._me, self._place = me, home.relay
         has_relay = home.read_settings().relay is not None
         self._relay = read_relay_certificate(home.relay) if has_relay else None
+        self._early: tuple[tuple[object, ...], str] = (), ""
+        """The day and the certificates that are not valid yet, and the sentence about them."""
 
     def problems(self, neighbors: Sequence[Member]) -> Iterator[str]:
         """Yield the certificates that keep members from connecting, or soon will."""
@@ -83,17 +86,33 @@ class Certificates:
                 "is reached by it then: let its operator make a new one with relay init, put "
                 f"its certificate into {self._place}, and start this peer again."
             )
+        yield from self._describe_early(neighbors)
         for one in (as_member(self._me), *neighbors):
             if is_expired(one.certificate):
                 yield (
                     f"The certificate of '{one.name}' has expired: it must join under a new "
                     "identity."
                 )
-            elif is_early(one.certificate):
-                yield f"The certificate of '{one.name}' is not valid yet: set the clocks right."
             elif expiry(one.certificate) < soon:
                 end = expiry(one.certificate)
                 yield f"The certificate of '{one.name}' expires on {end:%Y-%m-%d}."
+
+    def _describe_early(self, neighbors: Sequence[Member]) -> Iterator[str]:
+        """Yield one sentence about all; it is logged when it changes, so once a day."""
+        own, now = self._me.certificate, datetime.datetime.now(datetime.UTC)
+        early = [one for one in neighbors if is_early(one.certificate)]
+        if not early and not is_early(own):
+            return
+        about = (now.date(), is_early(own), *(one.id for one in early))
+        if self._early[0] != about:
+            names, certificates = [one.name for one in early], [one.certificate for one in early]
+            said = (
+                describe_own_early(own, now)
+                if is_early(own)  # then so are those of others: this clock is behind
+                else describe_early(names, certificates, now)
+            )
+            self._early = about, said
+        yield self._early[1]
 
 
 def _other_version(name: str, theirs: int) -> str:
