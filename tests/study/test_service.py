@@ -764,6 +764,29 @@ def test_problems_name_who_was_invited_by_an_earlier_invitation(homes: list[Stud
         until(lambda: not any(say(home, "policy") for home in homes), "no problem")
 
 
+def test_settings_that_cannot_be_read_are_logged_once(
+    homes: list[StudyHome], caplog: pytest.LogCaptureFixture
+) -> None:
+    ann = homes[0]
+    whole = ann.peer.read_text()
+
+    def reported() -> list[str]:
+        status = StudyReading(ann).status()
+        return [] if status is None else list(status.problems)
+
+    with running(ann):
+        until(lambda: StudyReading(ann).status() is not None, "a status")
+        ann.peer.write_text(whole + "[polic")
+        until(reported, "a problem")
+        (problem,) = reported()
+        assert problem.endswith("Until that is mended, settings stay as they were.")
+        assert StudyReading(ann).problems() == [problem]
+        ann.peer.write_text(whole)
+        assert StudyReading(ann).problems() == []  # at once
+        until(lambda: not reported(), "no problem")
+    assert [one.getMessage() for one in caplog.records].count(problem) == 1
+
+
 def test_members_rules_decide_on_the_least_cell(tmp_path: Path) -> None:
     spec = tmp_path / "auc.toml"
     spec.write_text(SPEC)

@@ -121,6 +121,42 @@ def test_settings_that_change_nothing_are_named(tmp_path: Path) -> None:
         "[batch] in peer.toml names 2, which changes nothing: the first batch is read from source, "
         "and the last one has number 1.",
     ]
+    misplaced = msgspec.structs.replace(settings, columns={"accept": "by-policy", "kernels": "age"})
+    assert list(find_unheeded(misplaced, batches, "a")) == [
+        f"[columns] in peer.toml says {key}, and no column is called '{own}'. If '{key}' belongs "
+        "to the policy, write it below a line [policy]."
+        for key, own in (("accept", "by-policy"), ("kernels", "age"))
+    ]
+    columns = {"accept": "died", "risk2": "age"}  # names that questions may well have
+    assert not list(find_unheeded(msgspec.structs.replace(settings, columns=columns), batches, "a"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            'kernels = ["auc"]',
+            "ranges.kernels is ['auc']: give two numbers, such as [0, 1]. If 'kernels' belongs to "
+            "the policy, write it below a line [policy].",
+        ),
+        (
+            "power_safe = false",
+            "ranges.power_safe is False: give two numbers, such as [0, 1]. If 'power_safe' is a "
+            "setting of this peer, write it above all lines in brackets.",
+        ),
+        ("age = [0, 1, 2]", "ranges.age is [0, 1, 2]: give two numbers, such as [0, 1]."),
+        ("[columns]\nage = 3", "columns.age is 3: give the name of a column of the source."),
+    ],
+)
+def test_a_value_of_a_wrong_form_is_named_by_its_key(tmp_path: Path, line: str, said: str) -> None:
+    source = write_rows(tmp_path / "rows.csv", draw_rows(1, 100))
+    home = create_study(tmp_path / "a", "a", source, rehearsal=True, ranges={"risk": (0, 1)})
+    whole = home.peer.read_text()
+    part, hints = whole.split("\n\n", 1)[0], "[ranges]\nrisk = [0, 1]\n"
+    home.peer.write_text(f"{part}\n{hints}{line}\n")
+    with pytest.raises(InputError) as refused:
+        home.read_settings()
+    assert str(refused.value).endswith(said)
 
 
 def test_columns_have_the_sites_own_names(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pairgossip.peer.signed_study import SHORT_NAME
 from pairgossip.study.service.membership import SignedList, read_list
 from pairgossip.study.service.requests import AnyRequest, Requests
 from pairgossip.study.service.status import (
+    UNREAD,
     QuestionStatus,
     StudyStatus,
     list_numbers,
@@ -60,12 +61,13 @@ class StudyReading:
         """Return the problems for the operator: those of the peer's last report, and of its
         settings."""
         status = self.status()
+        reported = () if status is None else status.problems
+        problems = [one for one in reported if not one.endswith(UNREAD)]  # it may be mended by now
         try:
             self.home.read_settings()
         except InputError as problem:
-            unread = f"{problem} Until that is mended, settings stay as they were."
-            return [unread, *(() if status is None else status.problems)]
-        return [] if status is None else list(status.problems)
+            return [f"{problem} {UNREAD}", *problems]
+        return problems
 
     @property
     def is_running(self) -> bool:

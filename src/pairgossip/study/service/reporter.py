@@ -403,8 +403,11 @@ class StudyReporter:
 
     def _find_unheeded(self) -> Iterator[str]:
         """Yield the operator's settings that have no effect, though they look as if they had."""
-        with contextlib.suppress(InputError):  # readers learn that they cannot be read
+        try:
             settings = self._home.read_settings()
+        except InputError as problem:
+            yield f"{problem} {files.UNREAD}"
+        else:
             yield from find_unheeded(settings, list(self._site.batches), self._me.name)
 
     def _describe_misnamed(self, member: str) -> str:

@@ -174,6 +174,10 @@ class Ending(msgspec.Struct, frozen=True):
     because: str
 
 
+UNREAD = "Until that is mended, settings stay as they were."
+"""The end of a problem of settings that cannot be read."""
+
+
 class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     """A question as this peer's operator sees it; members are named by their names."""
 

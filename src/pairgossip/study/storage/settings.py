@@ -60,6 +60,12 @@ _HINTS = """
 # too, and change the value. It holds from the next question on; the peer need not be started again.
 # least_rows, least_cell and least_members hold in the whole study as they were at peer invite.
 """
+_FORMS: Mapping[str, tuple[Any, str]] = {
+    "batch": (str, "the path of a file"),
+    "columns": (str, "the name of a column of the source"),
+    "ranges": (tuple[float, float], "two numbers, such as [0, 1]"),
+}
+"""The types of the values of tables, in words too."""
 _COLUMNS = """
 # What the source calls a column that questions call otherwise.
 # [columns]
@@ -151,8 +157,30 @@ def read_settings(path: Path) -> StudySettings:
         _refuse_unknown(table, StudySettings, "key")
         if isinstance(policy := table.get("policy"), dict):
             _refuse_unknown(policy, Policy, "key of [policy]")
+        _check_tables(table)
         settings = check_settings(msgspec.convert(table, StudySettings))
     return change_by_environment(settings, os.environ)
+
+
+def _check_tables(table: Mapping[str, Any]) -> None:
+    """Refuse a value of a wrong form by its key, which may belong below another line."""
+    for name, (kind, form) in _FORMS.items():
+        part = table.get(name)
+        for key, value in part.items() if isinstance(part, Mapping) else ():
+            try:
+                msgspec.convert(value, kind)
+            except msgspec.ValidationError:
+                shown = f"{name}.{key[:64]} is {repr(value)[:64]}: give {form}."
+                raise InputError(f"{shown}{advise_place(key)}") from None
+
+
+def advise_place(key: str) -> str:
+    """Return advice on a key that seems to stand below the line of another table; else ""."""
+    if key in Policy.__struct_fields__:
+        return f" If '{key}' belongs to the policy, write it below a line [policy]."
+    if key in StudySettings.__struct_fields__:
+        return f" If '{key}' is a setting of this peer, write it above all lines in brackets."
+    return ""
 
 
 def make_settings(**given: Any) -> StudySettings:

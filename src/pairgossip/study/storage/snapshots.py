@@ -21,7 +21,7 @@ from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.protocol.program import round_size
 from pairgossip.rows.columns import Coded
 from pairgossip.study.storage.journal import StudyJournal
-from pairgossip.study.storage.settings import StudySettings
+from pairgossip.study.storage.settings import StudySettings, advise_place
 from pairgossip.summaries.row_digest import RowDigest
 from pairgossip.tables import STANDARD_INPUT, Table, read_columns
 from pairgossip.text import MOST_NAMED, format_count, join_first, join_names
@@ -134,6 +134,10 @@ def find_unheeded(settings: StudySettings, batches: Sequence[Batch], name: str) 
             f"frozen with {_name_columns(last.columns)}, which stays: what declared says holds for "
             "batches that are added later alone."
         )
+    for key, own in settings.columns.items():
+        advice = advise_place(key)
+        if advice and last is not None and not any(own in batch.columns for batch in batches):
+            yield f"[columns] in peer.toml says {key}, and no column is called '{own}'.{advice}"
     added = [str(batch.number) for batch in batches if batch.number > 1]
     if strange := sorted(set(settings.batch).difference(added)):
         yield (
