@@ -112,7 +112,7 @@ def _warn_of_few_addresses() -> None:
     if limit != resource.RLIM_INFINITY and limit < needed:
         tell(
             f"Warning: This process may have {format_bytes(limit)} of addresses (ulimit -v), but "
-            f"libraries reserve up to {format_bytes(needed)} and use little of it: they may stop "
+            f"libraries may reserve {format_bytes(needed)} and use little of it: they may stop "
             "or wait forever without a message. Limit its memory instead, by MemoryMax= of "
             "systemd or a container."
         )
