@@ -20,6 +20,7 @@ from pairgossip.peer.links.zenoh_link import (
     Inbox,
     ZenohLink,
     admissible,
+    check_place,
     key_between,
 )
 from pairgossip.peer.protocol.events import Event
@@ -337,6 +338,20 @@ def test_an_address_of_another_machine_is_named(people: Callable[..., Person]) -
     a, b = people("a"), people("b")
     with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is not an address of this machine"):
         ZenohLink(site_of(a, [b], listen="tls/192.0.2.1:7447"), a.identity, Heard())
+
+
+def test_a_place_is_checked_before_anybody_connects() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"127.0.0.1:{port} is in use by another program"):
+            check_place(f"tls/127.0.0.1:{port}")
+    check_place(f"tls/127.0.0.1:{port}")
+    with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is not an address of this machine"):
+        check_place("tls/192.0.2.1:7447")
+    with pytest.raises(InputError, match="does not resolve on this machine: give an"):
+        check_place("tls/nowhere.invalid:7447")
 
 
 def test_a_full_inbox_drops_and_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import threading
 import time
@@ -32,7 +33,7 @@ from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, St
 from pairgossip.study.site.words import digest_words
 from tests.cli.test_peer import Terminal
 
-from .real import SPEC, Site, write_rows
+from .real import PATIENCE, SPEC, Site, write_rows
 
 QUESTION = QuestionStatus(
     number=1,
@@ -282,6 +283,19 @@ def test_a_question_may_be_called_as_all_others_know_it(ann: Site) -> None:
         "ab" * 32,
     ]
     assert "name abababababab" in " ".join(ann.run("questions", "ababab").split())
+
+
+def test_a_peer_without_members_looks_at_its_port_at_once(ann: Site, bob: Site) -> None:
+    text = (ann.folder / "peer.toml").read_text()
+    place = ann.reading.home.read_settings().listen
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        other = f"tls/127.0.0.1:{taken.getsockname()[1]}"
+        (ann.folder / "peer.toml").write_text(text.replace(place, other))
+        ann.start()
+        assert ann.process is not None and ann.process.wait(PATIENCE) == 2
+    assert f"{other[4:]} is in use by another program: stop it, or" in ann.log.read_text()
 
 
 def test_nobody_is_told_that_a_stopped_peer_has_answered(

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import threading
 import time
 from collections import Counter
@@ -42,7 +43,7 @@ from pairgossip.peer.identity.identity import Identity
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.protocol.messages import VERSION
-from pairgossip.text import TLS
+from pairgossip.text import TLS, parse_address
 
 if TYPE_CHECKING:
     from zenoh import Sample, Session
@@ -321,7 +322,7 @@ class ZenohLink:
             self._subscriber = session.declare_subscriber(inbox_of(site.me), self._take)
         except zenoh.ZError as problem:
             self.close()
-            raise _opening_error(str(problem), site) from None
+            raise _opening_error(str(problem), site.listen) from None
 
     def _take(self, sample: Sample) -> None:
         size = len(sample.payload) - OVERHEAD
@@ -374,9 +375,31 @@ def _is_genuine(certificate: str, sender: str, to: str, content: bytes) -> bool:
     return is_signed(certificate, signed_part(sender, to, content[0], sealed), signature)
 
 
-def _opening_error(problem: str, site: Site) -> InputError:
+def check_place(listen: str) -> None:
+    """Raise `InputError` if this machine does not let a peer listen there.
+
+    A peer without neighbors opens nothing yet, and one with neighbors tries for long.
+    """
+    host, port = parse_address(listen, TLS) or ("", 0)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, address in found[:1]:
+            with socket.socket(family, kind, protocol) as place:
+                place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                place.bind(address)
+                place.listen()
+    except socket.gaierror:
+        raise InputError(
+            f"Cannot listen: the name {host} does not resolve on this machine: give an address of "
+            "it, or 0.0.0.0 for all, in peer.toml."
+        ) from None
+    except OSError as problem:
+        raise _opening_error(str(problem), listen) from None
+
+
+def _opening_error(problem: str, listen: str | None) -> InputError:
     """Return the error for a problem that keeps Zenoh from opening."""
-    place = (site.listen or "").removeprefix(TLS)
+    place = (listen or "").removeprefix(TLS)
     sentences = {
         "Address already in use": f"{place} is in use by another program: stop it, or give another"
         " port in peer.toml",

@@ -20,7 +20,14 @@ from pairgossip.errors import InputError
 from pairgossip.files import is_full, unwritable
 from pairgossip.peer.identity.members import Member
 from pairgossip.peer.links.relay_link import open_link
-from pairgossip.peer.links.zenoh_link import Inbox, OnFrame, Site, ZenohLink, admissible
+from pairgossip.peer.links.zenoh_link import (
+    Inbox,
+    OnFrame,
+    Site,
+    ZenohLink,
+    admissible,
+    check_place,
+)
 from pairgossip.peer.protocol.events import Event
 from pairgossip.peer.service.descriptors import Crowd, raise_descriptor_limit
 from pairgossip.peer.service.log import Log
@@ -96,6 +103,8 @@ class _Unsaved(Exception):
 def connect(parts: StudyParts, on_frame: OnFrame) -> ZenohLink:
     """Open the network of a peer, which connects with nobody yet."""
     home, limit = parts.home, LONGEST_WORDS + _FRAME_SLACK
+    if parts.settings.relay is None:
+        check_place(parts.settings.listen)
     site = Site(parts.identity.id, (), home.cert, home.key, parts.settings.listen, limit)
     return open_link(site, parts.identity, on_frame, parts.settings.relay, home.relay)
 
