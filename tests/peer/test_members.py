@@ -136,12 +136,14 @@ def test_what_is_no_address() -> None:
         "tls/10.0.0.1",
         "tls/:1",
         "tls/a:0",
-        "tls/a:65536",
         "tls/a:1#x=y",
         "tls/a:1?x",
     ]
     for address in ("", "tls/a:1?x", "tls/a b:1", "tls/" + "a" * 400 + ":1", *wrong):
         with pytest.raises(InputError, match="is not an address: write it as tls/HOST:PORT"):
+            check_address(address)
+    for address in ("tls/127.0.0.1:65536", "tls/a:99999"):
+        with pytest.raises(InputError, match="is not an address: give a port from 1 to 65535"):
             check_address(address)
 
 

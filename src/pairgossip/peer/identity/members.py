@@ -27,7 +27,7 @@ from pairgossip.peer.protocol.messages import MOST_ROWS, Changes, Rows
 from pairgossip.peer.protocol.rules import Rule
 from pairgossip.peer.specification.local_part import rule_for
 from pairgossip.peer.specification.spec import Spec
-from pairgossip.text import TLS, format_count, parse_address
+from pairgossip.text import LARGEST_PORT, TLS, format_count, parse_address
 
 _LARGEST_ADDRESS = 300
 """Largest number of characters of an address; a longer one is refused."""
@@ -144,6 +144,11 @@ def check_member(member: Member) -> None:
 def check_address(address: str) -> str:
     """Return an address at which a peer listens; raise `InputError` if it is not valid."""
     parsed = parse_address(address, TLS) if len(address) <= _LARGEST_ADDRESS else None
+    port = address.rpartition(":")[2]
+    if parsed is None and port.isdecimal() and len(port) <= 20 and int(port) > LARGEST_PORT:
+        raise InputError(
+            f"{address[:64]!r} is not an address: give a port from 1 to {LARGEST_PORT}."
+        )
     if parsed is None or parsed[1] == 0:
         raise InputError(
             f"{address[:64]!r} is not an address: write it as tls/HOST:PORT, such as "
