@@ -150,7 +150,12 @@ WRONG = [
     (GINI.replace('["income"]', '["income", "income"]'), "columns names 'income' twice"),
     (AUC.replace('["score"]', '["score", "diseased"]'), "label 'diseased' is also among columns"),
     (AUC.replace('"diseased"', '["diseased"]'), "label must be the name of a column, as in label"),
-    (AUC.replace('label = "diseased"', ""), "ranges.diseased is for no column of this run"),
+    (
+        AUC.replace('label = "diseased"', ""),
+        "ranges.diseased is for no column of this run: if it is the label, add label = "
+        '"diseased"; else remove it, or name the column.',
+    ),
+    (GINI + "other = [0, 1]", "ranges.other is for no column of this run: remove it, or name"),
     (
         AUC.replace('label = "diseased"', "").replace("diseased = [0, 1]", ""),
         "label is missing: kernel 'auc' needs one, so name its column.",

@@ -6,11 +6,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pairgossip.checks import ROUNDINGS
 from pairgossip.errors import InputError, unknown_name
+from pairgossip.kernels import as_kernel
+from pairgossip.losses import as_loss
 from pairgossip.peer.specification.agreement import Spec, link_name
 from pairgossip.peer.specification.differences import NOISE
 from pairgossip.peer.specification.keys import Key
@@ -30,6 +33,8 @@ _LEAST_WEIGHT = 1e-6
 """Least weight of a link; the largest is its inverse, and others are refused."""
 _MOST_WEIGHT = 16
 """Largest number of times that a row may count; larger ones are refused."""
+_LABELS = ("label",), ("cluster",)
+"""The last columns of kernels and losses that need a label."""
 _EXAMPLES = {
     "by": 'by = "sex" with groups = ["f", "m"]',
     "within": 'within = "ward" with strata = ["a", "b"]',
@@ -267,8 +272,10 @@ def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
         if name not in names and name in top:
             raise _misplaced(name, "ranges")
         if name not in names:
+            is_label = f' if it is the label, add label = "{name}"; else' * _lacks_label(table)
             raise InputError(
-                f"ranges.{name} is for no column of this run: remove it, or name the column."
+                f"ranges.{name} is for no column of this run:{is_label} remove it, or name the "
+                "column."
             )
     for name in columns:
         if name not in ranges:
@@ -277,6 +284,15 @@ def _check_ranges(table: Mapping[str, Any], top: Collection[str]) -> None:
                 f"as in {name} = [0, 1]."
             )
         _check_range(name, ranges[name])
+
+
+def _lacks_label(table: Mapping[str, Any]) -> bool:
+    """Return whether no label is named, and the kernel or loss needs one."""
+    kernel, loss = table.get("kernel"), table.get("loss")
+    with suppress(InputError, TypeError):  # these are refused later
+        measure = as_loss(loss) if kernel is None else as_kernel(kernel)
+        return table.get("label") is None and measure.columns[-1:] in _LABELS
+    return False
 
 
 def _check_range(name: str, bounds: Any) -> None:
@@ -301,7 +317,7 @@ def check_measure(spec: Spec) -> None:
     """Refuse columns, classes and a target that do not fit the kernel or loss."""
     what = f"kernel '{spec.kernel}'" if spec.loss is None else f"loss '{spec.loss}'"
     columns = spec.measure.columns or ("features...",)
-    needs_label = columns[-1] in ("label", "cluster")
+    needs_label = columns[-1:] in _LABELS
     if needs_label and spec.label is None:
         raise InputError(f"label is missing: {what} needs one, so name its column.")
     if not needs_label and spec.label is not None:
