@@ -9,7 +9,10 @@ import time
 from pathlib import Path
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from pairgossip.cli.peer import questions as questions_module
 from pairgossip.cli.peer.studies import read_duration
@@ -28,7 +31,16 @@ from pairgossip.study.protocol.records import (
 from pairgossip.study.service import reading as reading_module
 from pairgossip.study.service import status as written
 from pairgossip.study.service.membership import find_card, keep_list
-from pairgossip.study.service.requests import Accept, Evict, Join, Leave, Refuse, Reply, Requests
+from pairgossip.study.service.requests import (
+    Accept,
+    Evict,
+    Join,
+    Leave,
+    Refuse,
+    Reply,
+    Requests,
+    Withdraw,
+)
 from pairgossip.study.service.status import Ending, Proposal, QuestionStatus, StudyStatus
 from pairgossip.study.site.words import digest_words
 from tests.cli.test_peer import Terminal
@@ -107,6 +119,22 @@ def test_rows_to_add_are_named_by_their_file_alone(ann: Site, tmp_path: Path) ->
     more = Site(tmp_path, "more", 9).source
     assert "Added 200 rows as batch 2" in ann.attempt("add", str(more), "--yes")[2]
     assert "Name the file with the rows: peer add more.csv." in ann.attempt("add", "--yes")[2]
+
+
+def test_the_files_of_a_source_that_is_a_folder_are_named(tmp_path: Path) -> None:
+    """All below it are read, and one may be there by mistake."""
+    source = tmp_path / "rows"
+    places = ["2024.parquet", "old/backup.parquet", *(f"part-{k}.parquet" for k in range(9))]
+    for at, place in enumerate([*places, "_drafts/x.parquet"]):
+        file = source / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        columns = {"risk": np.linspace(0, 1, 20) / (at + 2), "died": np.arange(20.0) % 2}
+        parquet.write_table(pa.table(columns), file)
+    ann = Site(tmp_path, "ann", 1)
+    named = f"{source} is read whole, 11 Parquet files: '2024.parquet', 'old/backup.parquet', '"
+    for command in (("init", "--name", "a", "--home", str(tmp_path / "a")), ("add",)):
+        err = " ".join(ann.attempt(*command, "--source", str(source), "--yes")[2].split())
+        assert named in err and "and 1 more." in err
 
 
 def test_a_unit_may_write_to_the_registers_of_all_rows(
@@ -416,6 +444,17 @@ def test_a_question_that_has_lately_ended_with_numbers_shown_is_still_waited_for
     later.join()
     note(ann, msgspec.structs.replace(ended, changed=time.time() - 60))
     assert ann.reading.wait(1).ending == ending  # at once
+
+
+def test_a_question_withdrawn_without_a_reason_says_so_once(ann: Site) -> None:
+    note(ann, msgspec.structs.replace(QUESTION, is_own=True))
+    ann.run("withdraw", "1")
+    (withdraw,) = waiting(ann)
+    assert isinstance(withdraw, Withdraw)
+    ending = Ending("withdrawn", "ann", withdraw.because)
+    note(ann, msgspec.structs.replace(QUESTION, phase="ended", ending=ending, is_own=True))
+    err = ann.attempt("withdraw", "1")[2]
+    assert "Question 1 is over: it has ended, withdrawn by 'ann': no reason was given." in err
 
 
 def test_a_question_that_is_over_takes_no_answer(ann: Site) -> None:

@@ -71,7 +71,7 @@ def open_path(path: Path) -> ArrowTable:
     """Open a Parquet or Arrow file, or a folder of Parquet files in the order of their names."""
     files = [path]
     if path.is_dir():
-        files = sorted(filter(partial(_is_part, path), path.rglob("*")))
+        files = list_parts(path)
         if not files:
             raise InputError(f"{path} is a folder without Parquet files: give a file.")
     with needed_for(f"Reading {path}", _EXTRA):
@@ -79,6 +79,11 @@ def open_path(path: Path) -> ArrowTable:
     if path.is_dir() or path.suffix.lower() == ".parquet":
         return _open_parquet([*map(Unchanged, files)])
     return _open_arrow(Unchanged(path))
+
+
+def list_parts(folder: Path) -> list[Path]:
+    """Return the Parquet files of a table that is a folder, in the order of their names."""
+    return sorted(filter(partial(_is_part, folder), folder.rglob("*")))
 
 
 def _is_part(folder: Path, file: Path) -> bool:

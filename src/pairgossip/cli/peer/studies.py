@@ -65,10 +65,12 @@ def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
 def tell_made(made: StudyHome) -> None:
     """Say what was made, and what to do next."""
     from pairgossip.peer.identity.identity import load_identity
+    from pairgossip.study.storage.snapshots import describe_folder
 
     tell(f"Made {made.folder}, a member of a study: it answers one question after the other.")
     rows = format_count(sum(batch.rows for batch in made.read_batches()), "row")
     tell(f"It counts {rows}, as they are now. None leaves this machine; you are asked first.")
+    tell_all(tuple(describe_folder(Path(made.read_settings().source))))
     tell("Next: pairgossip peer invite, and give what it prints to the other members.")
     write_line(load_identity(made.folder).id)
 
@@ -287,12 +289,14 @@ def add_to_study(folder: Path, source: Path, *, yes: bool, visible: bool) -> Non
     from pairgossip.study.service.assembly import carry_out_alone
     from pairgossip.study.service.reading import StudyReading
     from pairgossip.study.service.requests import Add
+    from pairgossip.study.storage.snapshots import describe_folder
 
     study = StudyReading(folder)
     request = Add(str(source.absolute()), visible)
     meaning = [
+        *describe_folder(source),
         "These rows are frozen as they are, and counted in questions from now on: they cannot be "
-        "taken back, and none of them may be among the rows of before."
+        "taken back, and none of them may be among the rows of before.",
     ]
     confirm_all("Add these rows?", "No rows were added.", yes=yes)(meaning)
     if not study.is_running:

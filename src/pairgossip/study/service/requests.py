@@ -38,7 +38,7 @@ Text = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_SENTENCE)]
 
 
-WITHDRAWN = "withdrawn by its asker"
+WITHDRAWN = "no reason was given"
 """The reason of one who withdraws a question and gives none."""
 
 

@@ -95,6 +95,16 @@ def freeze(
     return Batch(number, place, len(complete), digest, columns), complete, sentences
 
 
+def describe_folder(source: Path) -> Iterator[str]:
+    """Name the files of a source that is a folder: one may be there by mistake."""
+    from pairgossip.rows.arrow import list_parts
+
+    if source.is_dir():
+        names = [f"'{one.relative_to(source)}'" for one in list_parts(source)]
+        listed = join_first(names[:MOST_NAMED], len(names))
+        yield f"{source} is read whole, {format_count(len(names), 'Parquet file')}: {listed}."
+
+
 def read_again(batch: Batch, settings: StudySettings, identity: Identity) -> Table:
     """Return the rows of a batch from its source; raise `InputError` if they have changed.
 
