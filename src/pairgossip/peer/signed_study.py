@@ -49,7 +49,7 @@ class AskedIn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The digest of the list of members at which it was asked."""
         return bytes(self._fields()[1])
 
-    def describe_relations(self) -> list[tuple[str, str]]:
+    def describe_relations(self) -> Sequence[tuple[str, str]]:
         """Name the earlier question whose data this one corrects, as its asker says."""
         earlier = self._fields()[-3]
         return [] if earlier is None else [("corrects", f"question {earlier.hex()[:SHORT_NAME]}")]

@@ -89,7 +89,7 @@ def verify_command(
         reading.print(signed, table)
     elif not json:
         kept = [] if signed.kept is None else [("kept", f"{signed.kept:%Y-%m-%d %H:%M:%S %Z}")]
-        kept += [] if checked.asked is None else checked.asked.describe_relations()
+        kept += () if checked.asked is None else checked.asked.describe_relations()
         facts = [*result_facts(result, checked.signed), *kept, ("specification", result.hash)]
         write_line(clean_text(result.question))
         write_rows(("figure", ""), facts, numbers=False)
