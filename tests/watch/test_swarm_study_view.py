@@ -68,7 +68,7 @@ def test_questions_come_to_their_answers(page: Page, made_up: tuple[Path, Served
     expect(asked.nth(0).locator(".steps")).to_be_visible()
     expect(page.locator(".asked [data-phase=ended]")).to_contain_text("refused by 'cy': not ours")
     done = page.locator(".asked [data-phase=done]")
-    expect(done.locator(".value")).to_have_text("0.75 (95 %: 0.65 to 0.85)")
+    expect(done.locator(".value")).to_have_text("0.750 (95 %: 0.650 to 0.850)")
     expect(done).to_contain_text("63 rows; signed by all members")
     tile = page.locator("[data-total='questions answered']")
     expect(tile).to_have_text("questions answered11 open, 1 ended without an answer")

@@ -12,13 +12,16 @@ export function formatNumber(value, digits = 4) {
   return Number(value.toPrecision(digits)).toLocaleString("en-US", { maximumFractionDigits: 8 });
 }
 
-// An answer, and the interval for the population, where there is one.
+// An answer, and the interval for the population, where there is one: with as many decimals as in
+// its result, by the width of the interval (format_ends in text.py).
 export function formatValue({ value, interval }) {
   if (value === null || value === undefined) return "";
-  const ends = interval
-    ? ` (95 %: ${interval.map((end) => formatNumber(end, 4)).join(" to ")})`
-    : "";
-  return `${formatNumber(value, 4)}${ends}`;
+  if (!interval) return formatNumber(value, 4);
+  const error = (interval[1] - interval[0]) / 4;
+  const places = error > 0 ? Math.max(0, 1 - Math.floor(Math.log10(error))) : 3;
+  const isPlain = places <= 12 && Math.max(...[value, ...interval].map(Math.abs)) < 1e12;
+  const format = (one) => (isPlain ? one.toFixed(places) : formatNumber(one, 4));
+  return `${format(value)} (95 %: ${interval.map(format).join(" to ")})`;
 }
 
 export function formatCount(value) {
