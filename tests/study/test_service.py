@@ -388,6 +388,16 @@ def test_an_end_that_is_asked_for_while_no_peer_runs_waits_until_another_is_hear
         until(lambda: StudyReading(homes[1]).question(1).ending is not None, "it has ended")
 
 
+def test_what_can_never_be_done_is_refused_though_nobody_was_heard(
+    homes: list[StudyHome],
+) -> None:
+    requests = Requests(homes[0].folder)
+    key = requests.write(Refuse("ab" * 32, "not now"))
+    with running(homes[0]):
+        reply = requests.wait(key, PATIENCE)
+    assert reply is not None and reply.sentence.startswith("There is no such question")
+
+
 def test_a_refusal_that_no_command_waits_for_is_a_problem(homes: list[StudyHome]) -> None:
     requests = Requests(homes[0].folder)
     for seconds in (0, 100):  # a command may still wait for the answer to the first
@@ -716,11 +726,14 @@ def test_who_has_left_is_told_so(tmp_path: Path, homes: list[StudyHome]) -> None
     dora = StudyReading(homes[3])
     with running(*homes):
         until(lambda: (signed := dora.signed_list()) and len(signed.list.members) == 4, "a list")
-        keys = [dora.requests.write(Leave(is_visible)) for is_visible in (True, False)]
-        first, again = (dora.requests.wait(key, 60) for key in keys)
-        assert first is not None and again is not None
+    with running(homes[3]):  # so that others leave it out after all three
+        keys = [dora.requests.write(Leave(visible)) for visible in (False, True, False)]
+        first, more, again = (dora.requests.wait(key, 60) for key in keys)
+        assert first is not None and more is not None and again is not None
         assert first.sentence.startswith("Asked all others")
+        assert "now says that its totals may become known" in more.sentence
         assert "what it said then of its totals stays" in again.sentence
+    with running(*homes):
         until(lambda: any("left this peer out" in one for one in dora.problems()), "it is told")
         status = dora.status()
         assert status is not None

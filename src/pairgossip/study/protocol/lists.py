@@ -43,7 +43,7 @@ from pairgossip.study.protocol.records import (
     MemberList,
     Never,
 )
-from pairgossip.study.protocol.site import Action
+from pairgossip.study.protocol.site import Action, NotYet
 
 _MOST_REPEATS = 8
 """Largest number of times that a member signs a list again by itself after others have given it
@@ -97,7 +97,7 @@ class Lists(KnownLists):
     def propose(self) -> list[Action]:
         """Sign a pending list of the operator's decisions; if there is none, a new one."""
         if not self.may_sign:
-            raise InputError("This peer has not heard from another yet: try again in a moment.")
+            raise NotYet
         before, actions = self.head, self._keep_members()
         actions += self.sign_what_is_decided(is_asked=True)
         if self.head != before:

@@ -23,6 +23,16 @@ class Reserved(InputError):
         """The name of that question, where it is known."""
 
 
+class NotYet(InputError):
+    """A request is refused only until this peer has heard from another.
+
+    Before that it ends no question and signs no new list: it may have forgotten what it has said.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("This peer has not heard from another yet: try again in a moment.")
+
+
 class Verdict(NamedTuple):
     """An answer to a question by a site's operator: by policy, or by hand."""
 

@@ -31,7 +31,7 @@ from pairgossip.study.protocol.records import (
     digest_of,
     topic_of,
 )
-from pairgossip.study.protocol.site import Action, Site, State
+from pairgossip.study.protocol.site import Action, NotYet, Site, State
 from pairgossip.study.protocol.spreading import Spreading
 from pairgossip.study.protocol.standing import Ended, Phase, Progress
 
@@ -321,7 +321,7 @@ class Study:
 
     def _end(self, run: Run, kind: str, because: str) -> Sequence[Action]:
         if not run.may_speak:
-            raise InputError("This peer has not heard from another yet: try again in a moment.")
+            raise NotYet
         if run.has_stated:
             raise InputError("Too late: this peer has signed the result, which others may have.")
         return [*run.end(kind, because), *self._questions.go_on([run.name], 0)]  # type: ignore[arg-type]

@@ -37,6 +37,10 @@ CarryOut = Callable[[Sequence[Action]], None]
 _ROOM = "operator"
 """The room of notes on requests that are carried out, and on the question of a request."""
 _ASKED_TO_LEAVE = "Asked all others to leave this peer out of the next list."
+_LEAVES_VISIBLY = (
+    "This peer has already asked to be left out, and now says that its totals may become known: "
+    "others can compute them as the difference of tables with and without it."
+)
 _LEAVES_ALREADY = (
     "This peer has already asked to be left out, and what it said then of its totals stays: the "
     "others have yet to sign a list without it."
@@ -61,9 +65,11 @@ class Operator:
                 act(self._study.evict(member))
                 return Reply("Decided to go on without that member: all others must, too.")
             case Leave(totals_visible):
+                has_asked = self._study.lists.card.id in self._study.lists.leavers
                 actions = self._study.leave(totals_visible=totals_visible)
                 act(actions)
-                return Reply(_ASKED_TO_LEAVE if actions else _LEAVES_ALREADY)
+                said = _LEAVES_VISIBLY if has_asked else _ASKED_TO_LEAVE
+                return Reply(said if actions else _LEAVES_ALREADY)
             case Draft(text, is_fresh):
                 return self._describe(self._draft(text, is_fresh=is_fresh))
             case Accept():

@@ -37,6 +37,7 @@ from pairgossip.study.protocol.records import LONGEST_WORDS
 from pairgossip.study.protocol.site import (
     Action,
     ContactSoon,
+    NotYet,
     Reconnect,
     Save,
     Send,
@@ -49,11 +50,8 @@ from pairgossip.study.service.operating import Operator
 from pairgossip.study.service.reporter import StudyReporter
 from pairgossip.study.service.requests import (
     AnyRequest,
-    Join,
-    Refuse,
     Reply,
     Requests,
-    Withdraw,
     made_at,
 )
 from pairgossip.study.site.readiness import load_all
@@ -74,8 +72,6 @@ _LONGEST_CONTACT = 30.0
 """Longest wait between two contacts without news, in seconds."""
 _LINGER = 0.5
 """Seconds for which a stopping peer still answers: others may have asked just before."""
-_HEARING = 60.0
-"""Seconds after the first connection within which this peer hears what others know."""
 _FRAME_SLACK = 4_096
 """Bytes of a frame besides its longest record."""
 
@@ -91,8 +87,6 @@ class _Network(Protocol):
     def close(self) -> None: ...
 
 
-_FINAL = Join, Refuse, Withdraw
-"""Requests that this peer carries out only once it has heard from another."""
 Connect = Callable[[StudyParts, OnFrame], _Network]
 
 
@@ -138,7 +132,9 @@ class StudyService:
         self._stops = 0
         self._has_worked = True
         self._warned: set[str] = set()
-        self._started, self._sure_at = time.time(), float("inf")
+        self._waiting: set[str] = set()
+        """Requests that are tried again, by key."""
+        self._started = time.time()
         self._tick_at = self._slow_tick_at = self._contact_at = 0.0
         self._wait = _FIRST_CONTACT
         self._connected: set[str] = set()
@@ -228,35 +224,29 @@ class StudyService:
     def _do_requests(self, now: float, *, is_slow: bool) -> None:
         """Carry out the operator's requests; those that must wait are tried again now and then."""
         for key, request in self._requests.pending():
-            may_wait = self._may_wait(key, request, now)
-            if may_wait and not is_slow:
+            if key in self._waiting and not is_slow:
                 continue
-            reply = self._answer(key, request)
-            if not reply.is_done:
-                self._log_refusal(key, reply, may_wait=may_wait)
-                if may_wait:
+            try:
+                reply = self._answer(key, request)
+            except NotYet as problem:
+                if made_at(key) < self._started:  # the command said that it is carried out
+                    self._wait_with(key, problem)
                     continue
+                reply = Reply(str(problem), is_done=False)
+            if not reply.is_done:
+                how = "did not do what was asked for"
+                self._log.warning(how, because=reply.sentence)
+            self._waiting.discard(key)
             self._follow_rows(now)
             self._reporter.follow()  # first: an asker reads the question at once
             self._requests.answer(key, reply)
             self._operator.forget(key)
 
-    def _log_refusal(self, key: str, reply: Reply, *, may_wait: bool) -> None:
-        """Log once that a request waits, and once that it is refused for good."""
-        how = "tries again what was asked for" if may_wait else "did not do what was asked for"
-        if (said := f"{how} {key}") not in self._warned:
-            self._warned.add(said)
-            self._log.warning(how, because=reply.sentence)
-
-    def _may_wait(self, key: str, request: AnyRequest | InputError, now: float) -> bool:
-        """Return whether a request of before the start is tried again where it is refused.
-
-        Before this peer has heard from another it ends no question and signs no new list: it may
-        have forgotten what it has said. Nobody reads such a refusal, and the command has said that
-        the request is carried out.
-        """
-        is_earlier = made_at(key) < self._started
-        return is_earlier and isinstance(request, _FINAL) and now < self._sure_at
+    def _wait_with(self, key: str, problem: NotYet) -> None:
+        """Try a request again now and then, and log that once."""
+        if key not in self._waiting:
+            self._waiting.add(key)
+            self._log.warning("tries again what was asked for", because=str(problem))
 
     def _follow_rows(self, now: float) -> None:
         """Let rows begin and stop to travel, before the state of questions is written."""
@@ -279,11 +269,13 @@ class StudyService:
         self._warned |= problems
 
     def _answer(self, key: str, request: AnyRequest | InputError) -> Reply:
-        """Carry out a request of the operator, and answer it."""
+        """Carry out a request of the operator, and answer it; raise `NotYet` to try again."""
         if isinstance(request, InputError):
             return Reply(str(request), is_done=False)
         try:
             reply = self._operator.carry_out(key, request, self._carry_out)
+        except NotYet:
+            raise
         except InputError as problem:
             return Reply(str(problem), is_done=False)
         self._log.info(reply.sentence)
@@ -363,7 +355,6 @@ class StudyService:
         connected = self._network.connected()
         if connected - self._connected:  # they may have missed messages meanwhile
             self._contact_soon()
-            self._sure_at = min(self._sure_at, time.monotonic() + _HEARING)
         self._connected = connected
         counts = {
             **self._network.counts(),
