@@ -32,7 +32,7 @@ from pairgossip.peer.links.zenoh_link import (
 )
 from pairgossip.peer.protocol.messages import VERSION
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 LONG_ENOUGH = 1.0
 """Seconds after which anything that is not refused would have arrived."""
 

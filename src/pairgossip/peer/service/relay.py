@@ -167,9 +167,9 @@ def _rules_of(name: str, member: str) -> list[dict[str, Any]]:
 
 def run_relay(relay: RelayFolder, listen: str | None = None) -> None:
     """Run a router until SIGTERM or SIGINT; members may be added and removed meanwhile."""
-    members, session = relay.read_members(), _open(relay.configure(listen))
-    stopped = threading.Event()
-    with stop_on_signals(stopped.set):
+    members, stopped = relay.read_members(), threading.Event()
+    with stop_on_signals(stopped.set):  # also while it opens
+        session = _open(relay.configure(listen))
         while not stopped.wait(_LOOK_SECONDS):
             with contextlib.suppress(InputError):  # a file is being written, or nobody is left
                 if (now := relay.read_members()) != members:
