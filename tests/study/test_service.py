@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -280,7 +281,7 @@ def test_an_operator_alone_is_told_that_its_yes_adds_no_row(
     """All members see that rows are missing, but not why; the answer would lack them in silence."""
     source = tmp_path / "dora.csv"
     source.write_text("risk,age,died\n" + "".join(f"{k},50,{k % 2}\n" for k in range(100)))
-    settings = {"ranges": RANGES, "policy": {"accept": accept, "least_cell": 1}}
+    settings: dict[str, Any] = {"ranges": RANGES, "policy": {"accept": accept, "least_cell": 1}}
     place = free_address()
     dora = create_study(tmp_path / "dora", "dora", source, place, rehearsal=True, **settings)
     homes.append(dora)

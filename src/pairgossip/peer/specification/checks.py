@@ -33,7 +33,7 @@ _LEAST_WEIGHT = 1e-6
 """Least weight of a link; the largest is its inverse, and others are refused."""
 _MOST_WEIGHT = 16
 """Largest number of times that a row may count; larger ones are refused."""
-_LABELS = ("label",), ("cluster",)
+_LABELS: Collection[tuple[str, ...]] = (("label",), ("cluster",))
 """The last columns of kernels and losses that need a label."""
 _EXAMPLES = {
     "by": 'by = "sex" with groups = ["f", "m"]',
@@ -291,7 +291,7 @@ def _lacks_label(table: Mapping[str, Any]) -> bool:
     kernel, loss = table.get("kernel"), table.get("loss")
     with suppress(InputError, TypeError):  # these are refused later
         measure = as_loss(loss) if kernel is None else as_kernel(kernel)
-        return table.get("label") is None and measure.columns[-1:] in _LABELS
+        return table.get("label") is None and (measure.columns or ())[-1:] in _LABELS
     return False
 
 
