@@ -22,11 +22,14 @@ try:
         tell,
         with_options,
     )
-    from pairgossip.cli.demo import demo_command
     from pairgossip.cli.doctor import doctor_command
-    from pairgossip.cli.estimate import estimate_command
     from pairgossip.cli.exact import exact_command, test_command
     from pairgossip.cli.graph import graph_command
+    from pairgossip.cli.lab.demo import demo_command
+    from pairgossip.cli.lab.estimate import estimate_command
+    from pairgossip.cli.lab.plan import plan_command
+    from pairgossip.cli.lab.saved import plot_command, score_command
+    from pairgossip.cli.lab.train import train_command
     from pairgossip.cli.listing import (
         dataset_command,
         kernels_command,
@@ -36,13 +39,10 @@ try:
     from pairgossip.cli.options import Flag
     from pairgossip.cli.paper import errata_command, reproduce_command
     from pairgossip.cli.peer import peer_app, verify_command
-    from pairgossip.cli.plan import plan_command
     from pairgossip.cli.relay import relay_app
-    from pairgossip.cli.saved import plot_command, score_command
     from pairgossip.cli.summaries.answer import answer_command
     from pairgossip.cli.summaries.summarize import summarize_command
     from pairgossip.cli.swarm import swarm_app
-    from pairgossip.cli.train import train_command
     from pairgossip.cli.validate import validate_command
     from pairgossip.cli.watch import watch_command
     from pairgossip.errors import InputError, MissingExtra, PairgossipError

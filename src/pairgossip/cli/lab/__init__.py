@@ -1,0 +1,1 @@
+"""Commands that simulate networks on one machine, and read what they have saved."""
