@@ -154,7 +154,7 @@ def _facts(result: Result, names: Mapping[str, str]) -> list[tuple[str, str]]:
     if (positive := find_positive_class(result.specification)) is not None:
         shown = positive if isinstance(positive, str) else f"{positive:g}"
         spec = decode_spec(result.specification)
-        speaks = ("positive class", f"{shown} ({spec.label}): the one that high scores speak for")
+        speaks = ("positive class", f"{shown} ({spec.label}): the class that high scores indicate")
         facts.append(speaks if has_statistic(spec) else ("event", f"{spec.label} is {shown}"))
     if result.sampling_error is not None:
         text = "standard error as an estimate of the population's value"
