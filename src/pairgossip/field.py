@@ -216,7 +216,7 @@ class Asked:
 
     @property
     def leaves(self) -> tuple[str, ...]:
-        """What would leave this machine, or has left it, in sentences."""
+        """Sentences on the numbers or rows that would leave this machine, or have left it."""
         return self.status.leaves
 
     def wait(self, timeout: float | None = None) -> Asked:

@@ -22,7 +22,7 @@ _KEY = "about"
 TRIAL, ITERATION, NODE, ROW = "trial", "iteration", "node", "row"
 CURVE, PER_NODE, PER_TRIAL = (TRIAL, ITERATION), (TRIAL, NODE), (TRIAL,)
 REST = "..."
-"""As the last dimension: any number of further ones, which differ from part to part."""
+"""Stands last for any number of further dimensions, which differ from part to part."""
 JSON, TABLE, PAGE = "json", "table", "page"
 """The places where a fact is shown: in the command line's JSON object, its table, on the page."""
 

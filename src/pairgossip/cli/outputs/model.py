@@ -38,7 +38,7 @@ class Model:
     classes: list[str] | list[float]
     """The labels seen in training, from the lowest to the highest."""
     settings: dict[str, Any]
-    """How it was learned; among others the method, its step or schedule, and the seed."""
+    """The settings of its training, such as the method, its step or schedule, and the seed."""
     versions: dict[str, str]
 
     def scores(self, features: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ _NETWORK = Group.create_ordered("In a single network with randomized reports")
 @Parameter(name="*", group=_POLICY)
 @dataclass(frozen=True)
 class SumsOptions:
-    """What sums may be about."""
+    """The policy for sums."""
 
     least_rows: Whole | None = None
     """The least number of this peer's rows (of one class, if there are classes) that a total may be
@@ -47,7 +47,7 @@ class SumsOptions:
 @Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class RegisterOptions:
-    """What is said about rows that were released before."""
+    """Facts that the operator states about rows that were released before."""
 
     register: Path | None = None
     """The file that keeps what was released of this data; by default beside it, with .releases at
@@ -59,7 +59,7 @@ class RegisterOptions:
 @Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class RowsOptions:
-    """How rows are recognized that were released before."""
+    """Marks by which rows that were released before are recognized."""
 
     id_: Annotated[str | None, Parameter(name="--id")] = None
     """The column of the data file that identifies rows; by default their lines and values do."""
@@ -71,7 +71,7 @@ class RowsOptions:
 @Parameter(name="*", group=_ROWS)
 @dataclass(frozen=True)
 class StudyOptions:
-    """What is said once of the rows of a study's member."""
+    """Facts about the rows of a study's member, stated once."""
 
     columns: Annotated[tuple[str, ...], Parameter(show_default=False)] = ()
     """The columns that questions may be about, as the source calls them; repeat it, or separate
@@ -90,14 +90,14 @@ class StudyOptions:
 @Parameter(name="*", group=_NETWORK)
 @dataclass(frozen=True)
 class LedgerOptions:
-    """What rows spend, and where that is kept."""
+    """The epsilon that rows spend, and the ledger that counts it."""
 
     ledger: Path | None = None
     """The file that keeps every row's report and what it has cost, to be found again whenever this
     data file is used; by default beside it, with .ledger at the end. Give every data file a ledger
     of its own."""
     budget: float | None = None
-    """How much epsilon a row may spend in all; by default as much as its first report costs."""
+    """The epsilon that a row may spend in all; by default the cost of its first report."""
 
 
 def init_command(

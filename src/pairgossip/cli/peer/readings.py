@@ -24,7 +24,7 @@ _READING = Group.create_ordered("Another reading of the table")
 @Parameter(name="*", group=_READING)
 @dataclass(frozen=True)
 class TableReading:
-    """Which statistic is read from a table of counts, and of which of its rows."""
+    """The statistic that is read from a table of counts, and the rows that it is about."""
 
     reading: str | None = None
     """Print this statistic of the table: a kernel, a statistic of order such as median or

@@ -1,4 +1,4 @@
-"""What members could learn about few members' rows by adding and subtracting known sums.
+"""Numbers on few members' rows that others could compute by adding and subtracting known sums.
 
 Rows come in pieces: those that a member added at once. A release is a sum over some pieces, and
 a member that knows several can add and subtract them. Pieces that the same releases contain form an

@@ -193,7 +193,7 @@ class QuestionStatus(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     """A description in words."""
     leaves: tuple[str, ...]
-    """What would leave this machine, or has left, in sentences."""
+    """Sentences on the numbers or rows that would leave this machine, or have left it."""
     phase: str
     yeses: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What would leave this site, in words that its operator accepts, and whose digest a yes signs.
+"""Descriptions of what would leave this site: its operator accepts them, a yes signs their digest.
 
 They follow from the question and the public history alone: the same words for any rows.
 """
