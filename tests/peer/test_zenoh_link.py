@@ -350,8 +350,9 @@ def test_a_place_is_checked_before_anybody_connects() -> None:
     check_place(f"tls/127.0.0.1:{port}")
     with pytest.raises(InputError, match=r"192\.0\.2\.1:7447 is not an address of this machine"):
         check_place("tls/192.0.2.1:7447")
-    with pytest.raises(InputError, match="does not resolve on this machine: give an"):
-        check_place("tls/nowhere.invalid:7447")
+    for name in ("nowhere.invalid", "a..b", "a" * 70):
+        with pytest.raises(InputError, match="does not resolve on this machine: give one of"):
+            check_place(f"tls/{name}:7447")
 
 
 def test_a_full_inbox_drops_and_counts() -> None:

@@ -383,15 +383,15 @@ def check_place(listen: str) -> None:
     host, port = parse_address(listen, TLS) or ("", 0)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        for family, kind, protocol, _, address in found[:1]:
+        for family, kind, protocol, _, address in found[:1]:  # as Zenoh listens at the first alone
             with socket.socket(family, kind, protocol) as place:
                 place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 place.bind(address)
                 place.listen()
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):  # UnicodeError: a label that no name can have
         raise InputError(
-            f"Cannot listen: the name {host} does not resolve on this machine: give an address of "
-            "it, or 0.0.0.0 for all, in peer.toml."
+            f"Cannot listen: the name {host[:64]} does not resolve on this machine: give one of "
+            "this machine's addresses, or 0.0.0.0 for all, in peer.toml."
         ) from None
     except OSError as problem:
         raise _opening_error(str(problem), listen) from None
