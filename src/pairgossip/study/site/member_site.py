@@ -56,6 +56,10 @@ _NOTHING = (
     "It adds no row of this site: peer questions {} --try says why, and if that finds nothing, "
     "rows wait until other members add some with them."
 )
+_ADDED_NOTHING = (
+    "It added no row of this site: its rows were counted or released before, did not fill every "
+    "class, had values out of range, or waited for rows of other members."
+)
 _VISIBLE = "visible"
 """The room of notes on questions whose differences the operator accepts as visible."""
 _FORGOTTEN = "forgotten"
@@ -265,12 +269,13 @@ class MemberSite:
     def say_if_nothing(self, name: bytes) -> str:
         """Return what this operator alone is told where this site's yes adds no row; else "".
 
-        All members see that it adds none, and nobody else learns why.
+        All members see that it adds none, and nobody else learns why. A question that has come to
+        its end cannot be tried.
         """
         entry = self.offers.get(name)
         if entry is None or entry.state == "ended" or entry.batches:
             return ""
-        return _NOTHING.format(self._number(name))
+        return _NOTHING.format(self._number(name)) if entry.is_open else _ADDED_NOTHING
 
     def add(self, source: Path, confirm: Callable[[list[str]], None] = lambda _: None) -> Batch:
         """Freeze the rows of a further source; they are kept when this returns."""
