@@ -835,7 +835,7 @@ def test_one_sentence_says_that_a_clock_is_wrong(
     both = Certificates(home, ann)
     (said,) = both.problems([bob, cleo, dora])
     assert re.match(
-        rf"The certificates of 'cleo' and 'dora' are valid from {time_} or before, and this "
+        rf"The certificates of 'cleo' and 'dora' are valid from {time_} at the latest, and this "
         rf"machine's clock says {time_}: set the clock of this machine, or theirs",
         said,
     )

@@ -22,16 +22,17 @@ def describe_early(
     names: Sequence[str], certificates: Sequence[str], now: datetime.datetime
 ) -> str:
     """Say that certificates of others are not valid yet, by which clock, and what to do."""
-    last = max(map(start, certificates))
-    whose = join_first([f"'{name}'" for name in names[:MOST_NAMED]], len(names))
-    since = f"valid from {last:%Y-%m-%d %H:%M} UTC"
-    clock = f"this machine's clock says {now:%Y-%m-%d %H:%M} UTC: set the clock of this machine"
+    since = f"{max(map(start, certificates)):%Y-%m-%d %H:%M}"
     if len(names) == 1:
         return (
-            f"The certificate of {whose} is {since}, and {clock}, or of {whose}, whichever is off. "
-            "Nothing is lost, and the two connect by themselves once the certificate is valid."
+            f"The certificate of '{names[0]}' is valid from {since} UTC, and this machine's clock "
+            f"says {now:%Y-%m-%d %H:%M} UTC: set the clock of this machine, or of '{names[0]}', "
+            "whichever is off. Nothing is lost, and the two connect by themselves once the "
+            "certificate is valid."
         )
+    whose = join_first([f"'{name}'" for name in names[:MOST_NAMED]], len(names))
     return (
-        f"The certificates of {whose} are {since} or before, and {clock}, or theirs, whichever is "
-        "off. Nothing is lost, and all connect by themselves once the certificates are valid."
+        f"The certificates of {whose} are valid from {since} UTC at the latest, and this machine's "
+        f"clock says {now:%Y-%m-%d %H:%M} UTC: set the clock of this machine, or theirs, whichever "
+        "is off. Nothing is lost, and all connect by themselves once the certificates are valid."
     )

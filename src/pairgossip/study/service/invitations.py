@@ -83,14 +83,14 @@ def refuse_same_names(invited: Iterable[Card], others: Iterable[Card]) -> None:
 
 def _describe_same_names(before: Card, new: Card) -> str:
     names = (
-        f"are called '{new.name}'"
+        f"'{new.name}'"
         if new.name == before.name
-        else f"are called '{before.name}' and '{new.name}', which differ in capital letters alone"
+        else f"'{before.name}' and '{new.name}', which differ in capital letters alone"
     )
     return (
-        f"Two members {names} (their ids begin with {before.id[:12]} and {new.id[:12]}): one of "
-        "the two must make its folder anew, with another --name, and invite all again. If the "
-        "first is gone for good, evict it before the other joins."
+        f"Two members are called {names} (their ids begin with {before.id[:12]} and "
+        f"{new.id[:12]}): one of the two must make its folder anew, with another --name, and "
+        "invite all again. If the first is gone for good, evict it before the other joins."
     )
 
 
