@@ -13,7 +13,7 @@ import pairgossip as pg
 
 from .serving import GINI, Fields, Served
 from .test_contrast import POORLY_READABLE
-from .viewing import END_ANIMATIONS, asking, lacking
+from .viewing import BEGIN_ANIMATIONS, END_ANIMATIONS, asking, lacking
 
 LONG: Fields = {**GINI, "iterations": "100000000"}
 
@@ -87,10 +87,11 @@ def test_a_page_whose_script_has_not_loaded_says_so(
     late = page.locator("#unloaded")
     with lacking(page, script):
         page.goto(served.link())
+        page.evaluate(BEGIN_ANIMATIONS)
         expect(late).to_be_hidden()
         page.evaluate(END_ANIMATIONS)
         expect(late).to_be_visible()
-        expect(late).to_have_text("The page has not loaded: reload it.")
+        expect(late).to_have_text("The page has not loaded yet: if this stays, reload it.")
         assert page.evaluate(POORLY_READABLE) == []
     page.reload()
     status(page, "ready")

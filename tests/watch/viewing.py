@@ -58,6 +58,11 @@ def lacking(page: Page, script: str) -> Iterator[None]:
         page.unroute_all()
 
 
+BEGIN_ANIMATIONS = """() => document.getAnimations().forEach((one) => {
+  one.pause();
+  one.currentTime = 0;
+})"""
+"""Script that sets all delays to their beginning, however long ago they began, and stops them."""
 END_ANIMATIONS = "() => document.getAnimations().forEach((one) => one.finish())"
 """Script that takes all delays for over."""
 NAMELESS = """() => {
