@@ -195,7 +195,7 @@ def test_a_limit_of_addresses_is_warned_of_before_any_work(
     limits["kind"] = 900_000 << 10
     warned = cli("kernels")
     assert warned.code == 0 and warned.err.count("\n") == 1
-    assert warned.err.startswith("Warning: This process may have 9")
+    assert warned.err.startswith("Warning: This process is limited to 9")
     assert "MemoryMax=" in warned.err
     assert cli("--version").err == cli("kernels", "--help").err == ""
 

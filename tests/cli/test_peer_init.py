@@ -61,7 +61,7 @@ def test_a_folder_that_is_there_after_ctrl_c_is_named(
     (files / "rows.csv").write_text("income\n" + "".join(f"{k}\n" for k in range(20)))
     answer = cli(*INIT[: 4 if is_study else 6], "--name", "ann", "--yes")
     assert answer.code == 130
-    assert "Interrupted, but ann is there, and whole. Next: pairgossip peer inv" in answer.err
+    assert "Interrupted, but ann is made, and complete. Next: pairgossip peer inv" in answer.err
     assert (files / "ann" / "key.pem").exists()
 
 

@@ -349,7 +349,7 @@ def test_what_goes_on_after_ctrl_c_is_named(
     monkeypatch.setattr(reading_module.StudyReading, "is_running", True)
     monkeypatch.setattr(Requests, "wait", stop)
     code, out, err = ann.attempt(*asked)
-    assert (code, out) == (130, "") and "the peer does what it was asked for" in err
+    assert (code, out) == (130, "") and "the peer still does what was asked for" in err
     reply = Reply("Asked question 1.", number=1)
     monkeypatch.setattr(questions_module, "send_request", lambda study, request: reply)
     monkeypatch.setattr(reading_module.StudyReading, "wait", stop)

@@ -111,9 +111,9 @@ def _warn_of_few_addresses() -> None:
     needed = _ADDRESSES + _ADDRESSES_PER_CORE * (os.cpu_count() or 1)
     if limit != resource.RLIM_INFINITY and limit < needed:
         tell(
-            f"Warning: This process may have {format_bytes(limit)} of addresses (ulimit -v), but "
-            f"libraries may reserve {format_bytes(needed)} and use little of it: they may stop "
-            "or wait forever without a message. Limit its memory instead, by MemoryMax= of "
+            f"Warning: This process is limited to {format_bytes(limit)} of address space (ulimit "
+            f"-v), but libraries may reserve {format_bytes(needed)} and use little of it: they may "
+            "stop or wait forever without a message. Limit its memory instead, by MemoryMax= of "
             "systemd or a container."
         )
 

@@ -246,7 +246,7 @@ def _say_if_made(home: Path) -> Iterator[None]:
         if not (home / "peer.toml").exists():
             raise
         raise KeyboardInterrupt(
-            f"Interrupted, but {home} is there, and whole. Next: pairgossip peer invite."
+            f"Interrupted, but {home} is made, and complete. Next: pairgossip peer invite."
         ) from None
 
 

@@ -49,7 +49,9 @@ def send_request(study: StudyReading, request: AnyRequest) -> Reply | None:
     try:
         reply = study.requests.wait(key, _PATIENCE)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("Interrupted, but the peer does what it was asked for.") from None
+        raise KeyboardInterrupt(
+            "Interrupted, but the peer still does what was asked for."
+        ) from None
     if reply is None:
         tell("The peer has not come to it yet: it stays asked for.")
         return None
