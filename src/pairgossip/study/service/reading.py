@@ -121,7 +121,7 @@ class StudyReading:
     def later(self, which: int | str) -> list[tuple[str, str]]:
         """Return the answered questions that correct one, as far as this peer knows them.
 
-        Anybody can ask one that claims to; what no member has answered does not count.
+        Any member can ask one that claims to correct another: without an answer it does not count.
         """
         number = self.question(which).number
         return [

@@ -5,7 +5,7 @@ import { joinFirst } from "../common/names.js";
 const ENDINGS = {
   no: "said no",
   withdrawn: "withdrew the question",
-  expired: "found that its time was over",
+  expired: "ended the question, as its time was over",
   cannot: "could not take part",
   lie: "contradicted itself, which its own signatures prove",
   left: "is not a member any more",
