@@ -135,6 +135,9 @@ def test_the_files_of_a_source_that_is_a_folder_are_named(tmp_path: Path) -> Non
     for command in (("init", "--name", "a", "--home", str(tmp_path / "a")), ("add",)):
         err = " ".join(ann.attempt(*command, "--source", str(source), "--yes")[2].split())
         assert named in err and "and 1 more." in err
+    (tmp_path / "empty").mkdir()
+    err = ann.attempt("add", "--source", str(tmp_path / "empty"), "--yes")[2]
+    assert "is read whole" not in err and "without Parquet files" in " ".join(err.split())
 
 
 def test_a_unit_may_write_to_the_registers_of_all_rows(

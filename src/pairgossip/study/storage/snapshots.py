@@ -99,8 +99,8 @@ def describe_folder(source: Path) -> Iterator[str]:
     """Name the files of a source that is a folder: one may be there by mistake."""
     from pairgossip.rows.arrow import list_parts
 
-    if source.is_dir():
-        names = [f"'{one.relative_to(source)}'" for one in list_parts(source)]
+    if source.is_dir() and (parts := list_parts(source)):  # without any it is refused later
+        names = [f"'{one.relative_to(source)}'" for one in parts]
         listed = join_first(names[:MOST_NAMED], len(names))
         yield f"{source} is read whole, {format_count(len(names), 'Parquet file')}: {listed}."
 
