@@ -108,8 +108,12 @@ def _warn_of_few_addresses() -> None:
     import resource
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    needed = _ADDRESSES + _ADDRESSES_PER_CORE * (os.cpu_count() or 1)
-    if limit != resource.RLIM_INFINITY and limit < needed:
+    if limit == resource.RLIM_INFINITY:
+        return
+    from pairgossip.rows.batches import count_threads
+
+    needed = _ADDRESSES + _ADDRESSES_PER_CORE * count_threads(-1)
+    if limit < needed:
         tell(
             f"Warning: This process is limited to {format_bytes(limit)} of address space (ulimit "
             f"-v), but libraries may reserve {format_bytes(needed)} and use little of it: they may "
