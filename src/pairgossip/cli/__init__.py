@@ -102,10 +102,10 @@ def _detect_shell() -> str:
 
 def _warn_of_few_addresses() -> None:
     """Warn of a limit under which libraries may end the process, or wait forever, silently."""
-    if sys.platform == "win32":
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
         return
-    import resource
-
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return
