@@ -133,7 +133,7 @@ def test_the_page_tells_what_left_each_site(tmp_path: Path, signed: SignedResult
     words = page.replace("&#x27;", "'")
     assert all(f"<p>{sentence}</p>" in words for sentence in spec.leaves())
     assert "<td>2026-02-03 14:15 UTC, when the peer" in page
-    assert ">positive class</th><td>yes (diseased): the one" in page
+    assert ">positive class</th><td>yes (diseased): the class that high scores indicate" in page
     assert page.count('<td class="number">36</td>') == 3 and "Signed by all 3 members" in page
     (toml,) = re.findall("<pre>(.*)</pre>", page, re.DOTALL)
     assert parse_spec(toml.replace("&quot;", '"')).hash == spec.hash == signed.result.hash
