@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.study.real import until
+
 from .hosts import ADDRESSES, Host, three_hosts, typed_lines, why_not
 
 PAGE = Path(__file__).parents[1] / "docs" / "field" / "three-machines.md"
@@ -111,7 +113,10 @@ def test_a_study(tmp_path: Path) -> None:
         leaves = said["pairgossip peer questions 1"].partition("What leaves")[2].splitlines()
         assert all(line in page for line in leaves[1:4])
         kept = [host.folder / name / "results" for name, host in hosts.items()]
-        first, *others = [json.loads(next(one.iterdir()).read_bytes())["result"] for one in kept]
+        until(lambda: all(any(one.glob("*.json")) for one in kept), "all have the answer")
+        first, *others = [
+            json.loads(next(one.glob("*.json")).read_bytes())["result"] for one in kept
+        ]
         assert others == [first, first] and first["bracket"][0] <= EXACT <= first["bracket"][1]
 
 
